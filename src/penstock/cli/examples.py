@@ -1,0 +1,76 @@
+"""`penstock examples`: the papers' worked examples, computed beside printed."""
+
+import json
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import TITLE
+from penstock.experiments.examples import Cell, worked_examples
+
+
+def examples(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a number.")] = False,
+) -> None:
+    """Compute the papers' worked examples and compare every printed number.
+
+    Exits with 1 if one differs in a printed digit.
+
+    Examples: `penstock examples`; `penstock examples --json | jq '.[] | select(.ok | not)'`
+    """
+    cells = worked_examples()
+    if as_json:
+        typer.echo(json.dumps([cell.as_json() for cell in cells], indent=2))
+    else:
+        console = Console()
+        for (paper, example), group in groupby(cells, key=lambda cell: (cell.paper, cell.example)):
+            console.print(_table(f"{paper}, {example}", list(group)))
+        differ = sum(not cell.ok for cell in cells)
+        verdict = f"{differ} differ in a printed digit" if differ else "all agree in every printed digit"
+        console.print(f"{len(cells)} numbers compared: {verdict}.")
+    if not all(cell.ok for cell in cells):
+        raise typer.Exit(code=1)
+
+
+def _table(title: str, cells: list[Cell]) -> Table:
+    """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
+    columns = list(dict.fromkeys(cell.at for cell in cells))
+    columns.sort(key=_time)
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, **TITLE)
+    table.add_column("")
+    table.add_column("")
+    for column in columns:
+        table.add_column(column.removeprefix("t = "), justify="right", no_wrap=True)
+    if columns[0].startswith("t = "):
+        table.columns[1].header = "t ="
+    for series, group in groupby(cells, key=lambda cell: cell.series):
+        found = {cell.at: cell for cell in group}
+        metric, _, policy = series.partition(", ")
+        table.add_row(metric, "printed", *_row(columns, found, computed=False))
+        table.add_row(policy, "computed", *_row(columns, found, computed=True), end_section=True)
+    return table
+
+
+def _time(at: str) -> int:
+    return int(at.removeprefix("t = ")) if at.startswith("t = ") else 0
+
+
+def _row(columns: Iterable[str], cells: dict[str, Cell], computed: bool) -> list[Text]:
+    texts = []
+    for column in columns:
+        cell = cells.get(column)
+        if cell is None:
+            texts.append(Text("–", style="dim"))
+        elif not computed:
+            texts.append(Text(cell.printed))
+        elif cell.ok:
+            texts.append(Text(f"{float(cell.computed):.{cell.digits}f}", style="green"))
+        else:
+            texts.append(Text(f"{float(cell.computed):g} ✗", style="bold red"))
+    return texts

@@ -1,0 +1,47 @@
+"""`penstock policies`: every policy as gain ÷ cost × urgency."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import TITLE
+from penstock.policies import POLICIES, Policy
+
+
+def policies(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a policy.")] = False,
+) -> None:
+    """List every policy: what it schedules, its priority as gain ÷ cost × urgency, and where it comes from.
+
+    Examples: `penstock policies`; `penstock policies --json | jq -r '.[].name'`
+    """
+    rows = [_row(policy) for policy in POLICIES.values()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, pad_edge=False, **TITLE)
+    table.add_column("name, unit", no_wrap=True)
+    table.add_column("priority, and what it minimises", min_width=36)
+    table.add_column("source")
+    for policy in POLICIES.values():
+        name = Text(policy.name, style="bold").append(f"\n{policy.unit}", style="not bold dim")
+        priority = Text(policy.formula).append(f"\n{policy.minimises}", style="dim")
+        table.add_row(name, priority, policy.source)
+    Console().print(table)
+
+
+def _row(policy: Policy) -> dict[str, str | None]:
+    return {
+        "name": policy.name,
+        "unit": policy.unit,
+        "gain": str(policy.gain),
+        "cost": None if policy.cost is None else str(policy.cost),
+        "urgency": policy.urgency,
+        "minimises": policy.minimises,
+        "source": policy.source,
+    }

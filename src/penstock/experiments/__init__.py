@@ -1,0 +1,1 @@
+"""The papers' examples and figures, run and compared with what was printed."""

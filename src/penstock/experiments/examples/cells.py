@@ -1,0 +1,60 @@
+"""One printed number of a paper, and the computed one it is compared with."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from penstock.network import Number, exact
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as `printed` and as `computed`: equal if they agree in every printed digit.
+
+    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.17", Fraction(1, 6)).ok
+    True
+    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.16", Fraction(1, 6)).ok
+    False
+    """
+
+    paper: str
+    example: str
+    series: str
+    at: str
+    printed: str
+    computed: Number
+
+    @property
+    def quantity(self) -> str:
+        """What the number is."""
+        return f"{self.series}, {self.at}"
+
+    @property
+    def digits(self) -> int:
+        """How many digits after the point are printed."""
+        return len(self.printed.partition(".")[2])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the computed number rounds to the printed one."""
+        half_a_digit = Fraction(1, 2 * 10**self.digits)
+        return abs(exact(self.computed) - Fraction(self.printed)) <= half_a_digit
+
+    def as_json(self) -> dict[str, object]:
+        """Return the cell as `penstock examples --json` prints it."""
+        return {
+            "paper": self.paper,
+            "example": self.example,
+            "quantity": self.quantity,
+            "printed": float(self.printed),
+            "computed": float(self.computed),
+            "ok": self.ok,
+        }
+
+
+def row(
+    paper: str, example: str, series: str, times: Sequence[int], printed: str, computed: Callable[[int], Number]
+) -> Iterator[Cell]:
+    """Yield the cells of one quantity at several times; `printed` has the paper's numbers, space between."""
+    for time, number in zip(times, printed.split(), strict=True):
+        yield Cell(paper, example, series, f"t = {time}", number, computed(time))

@@ -1,0 +1,28 @@
+"""Operators, queries and the shared graph they form; paths, segments, progress charts, S, C, T, capacities."""
+
+from penstock.network.builder import NetworkBuilder
+from penstock.network.charts import Chain, ProgressChart
+from penstock.network.graph import Path
+from penstock.network.joins import semijoin_average
+from penstock.network.network import Network
+from penstock.network.numbers import Number, checked, exact
+from penstock.network.operator import Edge, Operator, Query, Stream, Window
+from penstock.network.segments import Segment
+
+__all__ = [
+    "Chain",
+    "Edge",
+    "Network",
+    "NetworkBuilder",
+    "Number",
+    "Operator",
+    "Path",
+    "ProgressChart",
+    "Query",
+    "Segment",
+    "Stream",
+    "Window",
+    "checked",
+    "exact",
+    "semijoin_average",
+]

@@ -1,0 +1,105 @@
+"""`NetworkBuilder`: put trees, joins and shared operators together by name, then freeze them."""
+
+from collections.abc import Iterable, Sequence
+
+from penstock.errors import NetworkError
+from penstock.network.checks import check_inputs, check_root
+from penstock.network.network import Network
+from penstock.network.numbers import Number
+from penstock.network.operator import Kind, Operator, Query, Stream, Window
+
+
+class NetworkBuilder:
+    """Collects the parts of a network. A call that fails adds nothing.
+
+    Operators are added from the leaves up; using one as input twice, or in two queries, shares it.
+
+    >>> build = NetworkBuilder()
+    >>> build.stream("left", rate=10), build.stream("right", rate=20)
+    ('left', 'right')
+    >>> cheap = build.operator("cheap", "left", cost=1, selectivity=0.5)
+    >>> meet = build.join("meet", [cheap, "right"], cost=2, selectivity=0.1, windows=[Window("range", 3)] * 2)
+    >>> build.query("q", meet)
+    >>> net = build.build()
+    >>> [float(net.S(path)) for path in net.paths]
+    [3.0, 1.5]
+    """
+
+    def __init__(self, network: Network | None = None) -> None:
+        start = network or Network()
+        self._streams = {stream.name: stream for stream in start.streams}
+        self._operators = {operator.name: operator for operator in start.operators}
+        self._queries = {query.name: query for query in start.queries}
+        self._same = {(op.inputs, op.expression): op.name for op in start.operators}
+
+    def stream(self, name: str, rate: Number | None = None, size: Number = 1) -> str:
+        """Add a stream and return its name."""
+        stream = Stream(name, rate, size)
+        self._check_new(name)
+        self._streams[name] = stream
+        return name
+
+    def operator(
+        self,
+        name: str,
+        source: str,
+        *,
+        cost: Number,
+        selectivity: Number = 1,
+        kind: Kind = "select",
+        size: Number | None = None,
+        expression: str = "",
+    ) -> str:
+        """Add an operator with one input and return its name.
+
+        If one with the same input and the same `expression` is there already, that one's name is returned.
+        """
+        return self._add(Operator(name, (source,), cost, selectivity, kind, size, (), expression))
+
+    def join(
+        self,
+        name: str,
+        sources: Sequence[str],
+        *,
+        cost: Number,
+        selectivity: Number = 1,
+        windows: Iterable[Window] = (),
+        size: Number | None = None,
+        expression: str = "",
+    ) -> str:
+        """Add a join and return its name.
+
+        With windows (one for each input) `selectivity` is that of the predicate; without, it is outputs per
+        input tuple, whichever side that came from.
+        """
+        return self._add(
+            Operator(name, tuple(sources), cost, selectivity, "join", size, tuple(windows), expression)
+        )
+
+    def query(self, name: str, root: str) -> None:
+        """Register a query whose result is the output of `root`."""
+        query = Query(name, root)
+        if name in self._queries:
+            raise NetworkError(f"the name {name!r} stands for more than one query")
+        check_root(query, self._operators, self._streams.keys() | self._operators.keys())
+        self._queries[name] = query
+
+    def build(self) -> Network:
+        """Return the network; the builder can go on."""
+        return Network(
+            tuple(self._streams.values()), tuple(self._operators.values()), tuple(self._queries.values())
+        )
+
+    def _add(self, operator: Operator) -> str:
+        meaning = (operator.inputs, operator.expression)
+        if operator.expression and meaning in self._same:
+            return self._same[meaning]
+        self._check_new(operator.name)
+        check_inputs(operator, self._streams.keys() | self._operators.keys())
+        self._same[meaning] = operator.name
+        self._operators[operator.name] = operator
+        return operator.name
+
+    def _check_new(self, name: str) -> None:
+        if name in self._streams or name in self._operators:
+            raise NetworkError(f"the name {name!r} stands for more than one stream or operator")

@@ -1,0 +1,253 @@
+"""`Network`: the immutable operator network, and everything the papers derive from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Self, TypeVar
+
+from penstock.errors import NetworkError
+from penstock.network.charts import Chain, ProgressChart
+from penstock.network.graph import Graph, Path
+from penstock.network.joins import Rates, fanouts, output_rates
+from penstock.network.numbers import Number, checked, exact
+from penstock.network.operator import Edge, Kind, Operator, Query, Stream, Window
+from penstock.network.segments import Segment, first_run_and_rest, pruned, rising_runs
+from penstock.network.sharing import SharedSet
+
+Part = TypeVar("Part", Stream, Operator)
+
+SIMILAR = 0.75
+"""γ of JC03's simplified segments (§3.3)."""
+
+
+class Network(Graph):
+    """Operators, queues and queries, with the quantities of the papers.
+
+    >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]], stream="s")
+    >>> path = net.paths[1]
+    >>> net.S(path), net.C(path), net.T("q2")
+    (0.33, 2.0, 2.0)
+    """
+
+    @classmethod
+    def chains(
+        cls,
+        queries: Sequence[Sequence[tuple[Number, Number]]],
+        stream: str | Sequence[str] = "s",
+        rate: Number | None = None,
+    ) -> Self:
+        """Build single-stream queries from numbers: for each, (cost, selectivity) of its operators, leaf first.
+
+        Queries are called q1, q2, …, their operators q1.o1, q1.o2, …; all read `stream`, or the streams named
+        one for each query.
+        """
+        sources = [stream] * len(queries) if isinstance(stream, str) else list(stream)
+        if len(sources) != len(queries):
+            raise NetworkError(f"{len(queries)} queries and {len(sources)} streams; name one stream, or one each")
+        operators: list[Operator] = []
+        roots: list[Query] = []
+        for index, (chain, source) in enumerate(zip(queries, sources, strict=True), start=1):
+            below = source
+            for place, pair in enumerate(chain, start=1):
+                name = f"q{index}.o{place}"
+                cost, selectivity = _pair(pair, name)
+                more = checked(selectivity, f"the selectivity of operator {name!r}") > 1
+                kind: Kind = "lookup" if more else "select"
+                operators.append(Operator(name, (below,), cost, selectivity, kind))
+                below = name
+            if below == source:
+                raise NetworkError(f"query 'q{index}' is empty: it has no operators")
+            roots.append(Query(f"q{index}", below))
+        names = dict.fromkeys([stream] if isinstance(stream, str) else sources)
+        return cls(tuple(Stream(name, rate) for name in names), tuple(operators), tuple(roots))
+
+    def register(
+        self, query: str, root: str, operators: Iterable[Operator] = (), streams: Iterable[Stream] = ()
+    ) -> Self:
+        """Return the network with one more query; parts that are already there, and equal, are shared."""
+        return type(self)(
+            _merged(self.streams, streams, "stream"),
+            _merged(self.operators, operators, "operator"),
+            (*self.queries, Query(query, root)),
+        )
+
+    def unregister(self, query: str) -> Self:
+        """Return the network without `query` and without the operators that only it used."""
+        gone = self.query(query)
+        kept = tuple(op for op in self.operators if self.users[op.name] != (gone.name,))
+        return type(self)(self.streams, kept, tuple(other for other in self.queries if other != gone))
+
+    def exact(self) -> Self:
+        """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
+        streams = (
+            replace(s, size=exact(s.size), rate=None if s.rate is None else exact(s.rate)) for s in self.streams
+        )
+        operators = (
+            replace(
+                op,
+                cost=exact(op.cost),
+                selectivity=exact(op.selectivity),
+                size=None if op.size is None else exact(op.size),
+                windows=tuple(Window(window.kind, exact(window.size)) for window in op.windows),
+            )
+            for op in self.operators
+        )
+        return type(self)(tuple(streams), tuple(operators), self.queries)
+
+    # Rates and sizes ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def rates(self) -> Rates:
+        """Tuples per second out of every stream and operator; None where a stream's rate is unknown."""
+        return output_rates(self)
+
+    @cached_property
+    def fanout(self) -> Mapping[Edge, Number]:
+        """For every queue, how many tuples its operator makes of one that waits there."""
+        return fanouts(self, self.rates)
+
+    @cached_property
+    def costs(self) -> Mapping[str, Number]:
+        """Time per input tuple of every operator."""
+        return {operator.name: operator.cost for operator in self.operators}
+
+    @cached_property
+    def sizes(self) -> Mapping[str, Number]:
+        """The size of a tuple out of every stream and operator."""
+        sizes: dict[str, Number] = {stream.name: stream.size for stream in self.streams}
+        for operator in self.operators:
+            given = operator.size
+            sizes[operator.name] = self._input_size(operator, sizes) if given is None else given
+        return sizes
+
+    def input_size(self, operator: str) -> Number:
+        """Return the mean size of a tuple that enters, weighted by the inputs' rates where known (JC03 2.1)."""
+        return self._input_size(self.operator(operator), self.sizes)
+
+    def _input_size(self, operator: Operator, sizes: Mapping[str, Number]) -> Number:
+        if len(operator.inputs) == 1:
+            return sizes[operator.inputs[0]]
+        rates = [self.rates[source] for source in operator.inputs]
+        known = [rate for rate in rates if rate is not None]
+        weights = known if len(known) == len(rates) and sum(known) > 0 else [1] * len(rates)
+        weighted = [weight * sizes[source] for weight, source in zip(weights, operator.inputs, strict=True)]
+        return sum(weighted) / sum(weights)
+
+    # SCLP08 §2 and §5 ---------------------------------------------------------------------------------------
+
+    def S(self, path: Path) -> Number:
+        """Return the global selectivity: outputs at the root for one tuple at the path's first queue."""
+        made: Number = 1
+        for edge in path.edges:
+            made *= self.fanout[edge]
+        return made
+
+    def C(self, path: Path) -> Number:
+        """Return the global average cost: expected time to take one tuple from the first queue to the root."""
+        return self.time(path)
+
+    def T(self, query: str) -> Number:
+        """Return the ideal processing time of a result: every operator once, a join once for each input."""
+        return self.ideal_times[self.query(query).root]
+
+    @cached_property
+    def ideal_times(self) -> Mapping[str, Number]:
+        """Time to make one tuple at each stream (none) and operator, if it were alone: C_L + C_R + 2 C_J + …"""
+        ideal: dict[str, Number] = {stream.name: 0 for stream in self.streams}
+        for operator in self.operators:
+            below = sum(ideal[source] for source in operator.inputs)
+            ideal[operator.name] = below + len(operator.inputs) * operator.cost
+        return ideal
+
+    def shared_set(self, paths: Iterable[Path] = ()) -> SharedSet:
+        """Return `paths` as a set of segments that is executed as one, what they share only once (SCLP08 §7)."""
+        taken = SharedSet(self.fanout, self.costs, self.ideal_times)
+        for path in paths:
+            taken.add(path)
+        return taken
+
+    def time(self, path: Path, start: int = 0, stop: int | None = None) -> Number:
+        """Return the expected time of one tuple in operators `start` up to `stop` of the path: c + s c' + …"""
+        total: Number = 0
+        made: Number = 1
+        for edge in path.edges[start:stop]:
+            total += made * self.costs[edge.target]
+            made *= self.fanout[edge]
+        return total
+
+    # JC03 §2 and §3 -----------------------------------------------------------------------------------------
+
+    def capacity(self, path: Path) -> Number:
+        """Return the path's processing capacity: tuples it can consume per unit time, JC03 (2.2)."""
+        return 1 / self.C(path)
+
+    def path_release(self, path: Path) -> Number:
+        """Return the path's memory release capacity, JC03 (2.3)."""
+        return self.capacity(path) * self.sizes[path.source]
+
+    def released(self, path: Path, start: int = 0, stop: int | None = None) -> Number:
+        """Return the memory one tuple frees by passing operators `start` up to `stop` of the path.
+
+        The root's output leaves at once, so up to there all of it is freed (JC03 3.2 and its assumption 1).
+        """
+        edges = path.edges[start:stop]
+        entering = self.input_size(edges[0].target)
+        if edges[-1] == path.edges[-1]:
+            return entering
+        made: Number = 1
+        for edge in edges:
+            made *= self.fanout[edge]
+        return entering - made * self.sizes[edges[-1].target]
+
+    def releases(self, path: Path) -> tuple[Number, ...]:
+        """Return the memory release capacity of each operator of the path, JC03 (2.1)."""
+        return tuple(self.released(path, i, i + 1) / self.costs[name] for i, name in enumerate(path.operators))
+
+    def segments(self) -> tuple[Segment, ...]:
+        """Return JC03's segments over all paths: consecutive operators of non-decreasing release, pruned."""
+        return self._segments(rising_runs)
+
+    def simplified_segments(self, gamma: Number = SIMILAR) -> tuple[Segment, ...]:
+        """Return at most two segments a path: the leaf and its like, then the rest (JC03 §3.3), pruned."""
+        return self._segments(lambda releases: first_run_and_rest(releases, gamma))
+
+    def _segments(self, cut: Callable[[Sequence[Number]], list[tuple[int, int]]]) -> tuple[Segment, ...]:
+        candidates = (
+            Segment(path, start, stop, self.released(path, start, stop), self.time(path, start, stop))
+            for path in self.paths
+            for start, stop in cut(self.releases(path))
+        )
+        place = {operator.name: index for index, operator in enumerate(self.operators)}
+        return tuple(sorted(pruned(candidates), key=lambda segment: [place[name] for name in segment.operators]))
+
+    # BBDM03 §3 ----------------------------------------------------------------------------------------------
+
+    def chart(self, path: Path) -> ProgressChart:
+        """Return the path's progress chart: time spent on one tuple against the memory left of it."""
+        points: list[tuple[Number, Number]] = [(0, self.sizes[path.source])]
+        time: Number = 0
+        made: Number = 1
+        for edge in path.edges:
+            time += made * self.costs[edge.target]
+            made *= self.fanout[edge]
+            points.append((time, made * self.sizes[edge.target]))
+        points[-1] = (time, 0)
+        return ProgressChart(tuple(points))
+
+    def envelope(self, path: Path) -> tuple[Chain, ...]:
+        """Return the chains of the path: the segments of its chart's lower envelope."""
+        return self.chart(path).envelope()
+
+
+def _pair(pair: object, name: str) -> tuple[Number, Number]:
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise NetworkError(f"operator {name!r} must be given as (cost, selectivity), not {pair!r}")
+    return pair[0], pair[1]
+
+
+def _merged(here: tuple[Part, ...], new: Iterable[Part], what: str) -> tuple[Part, ...]:
+    known = {part.name: part for part in here}
+    for part in new:
+        if known.setdefault(part.name, part) != part:
+            raise NetworkError(f"the {what} {part.name!r} is there already, and differs from the new one")
+    return tuple(known.values())

@@ -1,0 +1,60 @@
+"""Numbers of a network: floats for speed, fractions where a result must be exact to the last digit."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import TypeAlias
+
+from penstock.errors import NetworkError, PenstockError
+
+Number: TypeAlias = float | Fraction
+
+
+def exact(value: Number) -> Fraction:
+    """Return the fraction a person means by `value`: 0.2 is one fifth, not the nearest binary number.
+
+    >>> exact(0.2)
+    Fraction(1, 5)
+    """
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def checked(
+    value: object,
+    what: str,
+    *,
+    above: Number | None = None,
+    at_least: Number | None = None,
+    error: type[PenstockError] = NetworkError,
+) -> Number:
+    """Return `value` as a finite number within its bound, or raise an `error` that says what `what` must be.
+
+    >>> checked(-1, "the cost of operator 'o1'", above=0)
+    Traceback (most recent call last):
+    penstock.errors.NetworkError: the cost of operator 'o1' must be above 0, not -1
+    """
+    number = _number(value)
+    if number is None:
+        raise error(f"{what} must be a number, not {value!r}")
+    if isinstance(number, float) and not math.isfinite(number):
+        raise error(f"{what} must be a finite number, not {number}")
+    if above is not None and not number > above:
+        raise error(f"{what} must be above {above}, not {number}")
+    if at_least is not None and number < at_least:
+        raise error(f"{what} must be at least {at_least}, not {number}")
+    return number
+
+
+def _number(value: object) -> Number | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | Fraction) or type(value) is float:
+        return value
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else float(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Real):
+        return float(value)
+    return None

@@ -1,0 +1,26 @@
+"""Balance slowdown: highest normalised rate, weighted by the slowdown of the oldest tuple so far.
+
+    priority = S/T² ÷ C × W
+
+SCLP08 (7): (S/(C·T)) · (W/T). It minimises the ℓ2 norm of slowdown.
+
+>>> from penstock.network import Network
+>>> from penstock.policies.units import units_of
+>>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
+>>> [round(BSD.priority(unit.whole, age=10), 4) for unit in units_of(net, BSD)]
+[0.08, 0.4125]
+"""
+
+from penstock.policies.features import C, Term
+from penstock.policies.policy import Policy
+
+BSD = Policy(
+    name="bsd",
+    unit="path",
+    gain=Term("S/T²", lambda f: f.S / (f.T * f.T)),
+    cost=C,
+    urgency="age",
+    minimises="ℓ2 norm of slowdown",
+    source="SCLP08 (7)",
+    sharing="pdt",
+)

@@ -1,0 +1,27 @@
+"""Chain: the operator on the steepest segment of its path's lower envelope.
+
+    priority = memory released ÷ time, over the operator's chain
+
+BBDM03 §4.1 on the progress charts of §3. Optimal at every instant where the charts are their own lower
+envelopes (Theorem 1), and within one unit a query of the optimum where no selectivity is above 1 (Theorem 2).
+
+A slow operator before a fast, selective one shares the latter's priority:
+
+>>> from penstock.network import Network
+>>> from penstock.policies.units import units_of
+>>> net = Network.chains([[(1, 0.9), (0.5, 0.1), (10, 1)]])
+>>> [round(unit.static, 4) for unit in units_of(net, CHAIN)]
+[0.6276, 0.6276, 0.1]
+"""
+
+from penstock.policies.features import Term
+from penstock.policies.policy import Policy
+
+CHAIN = Policy(
+    name="chain",
+    unit="operator",
+    gain=Term("Δm of its chain", lambda f: f.drop),
+    cost=Term("Δt of its chain", lambda f: f.span),
+    minimises="peak queue memory",
+    source="BBDM03 §3, §4.1",
+)

@@ -1,0 +1,51 @@
+"""Clusters of priorities (SCLP08 §6.2.1): few values to compare instead of one for each unit."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import PolicyError
+from penstock.network import Number
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """`count` ranges of the static priority, of equal width ("uniform") or of equal ratio ("log").
+
+    A unit takes the lower bound of its range as its priority. Ranges are half open, the last one closed. The
+    ratio of a logarithmic range is ε = Δ^(1/m), from m = log Δ / log ε; the example of §6.2.1:
+
+    >>> Clusters(2, "log").assign([1, 9, 10, 100])
+    ([1.0, 1.0, 10.0, 10.0], [1, 1, 2, 2])
+    >>> Clusters(2, "uniform").assign([1, 50, 51, 100])
+    ([1.0, 1.0, 50.5, 50.5], [1, 1, 2, 2])
+    """
+
+    count: int
+    spacing: Literal["log", "uniform"] = "log"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
+            raise PolicyError(f"the number of clusters must be a whole number above 0, not {self.count!r}")
+        if self.spacing not in ("log", "uniform"):
+            raise PolicyError(f"clusters are spaced 'log' or 'uniform', not {self.spacing!r}")
+
+    def assign(self, priorities: Sequence[Number]) -> tuple[list[float], list[int]]:
+        """Return the pseudo priority and the cluster number of each unit.
+
+        Clusters count from 1; what has no positive priority, and so no logarithm, is cluster 0 at 0.
+        """
+        positive = [float(value) for value in priorities if value > 0]
+        if not positive:
+            return [0.0] * len(priorities), [0] * len(priorities)
+        bounds = self._bounds(min(positive), max(positive))
+        numbers = [bisect_right(bounds, float(value)) if value > 0 else 0 for value in priorities]
+        return [bounds[number - 1] if number else 0.0 for number in numbers], numbers
+
+    def _bounds(self, least: float, most: float) -> list[float]:
+        if self.spacing == "log":
+            ratio = (most / least) ** (1 / self.count)
+            return [least * ratio**i for i in range(self.count)]
+        width = (most - least) / self.count
+        return [least + width * i for i in range(self.count)]

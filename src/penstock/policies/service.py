@@ -1,0 +1,61 @@
+"""Service disciplines: how much of its queue a unit takes when its turn comes."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.errors import PolicyError
+from penstock.network import Number, checked
+
+
+class Service(Protocol):
+    """A rule from the number of tuples that wait to the number that one run may take; None is no limit."""
+
+    def limit(self, waiting: Number) -> Number | None:
+        """Return how many tuples a run may take when `waiting` are there at its start."""
+        ...
+
+
+@dataclass(frozen=True)
+class Exhaustive:
+    """Everything that waits, and what arrives during the run (JC03 §3.2)."""
+
+    def limit(self, waiting: Number) -> Number | None:
+        """Return no limit."""
+        return None
+
+
+@dataclass(frozen=True)
+class Limited:
+    """At most `tuples` a run (JC03 §3.2; SCLP08 and P04's example take one)."""
+
+    tuples: Number = 1
+
+    def __post_init__(self) -> None:
+        checked(self.tuples, "the number of tuples a run may take", above=0, error=PolicyError)
+
+    def limit(self, waiting: Number) -> Number | None:
+        """Return `tuples`, however many wait."""
+        return self.tuples
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A share of the queue, or all of it where that share is small (P04 Figure 4.1).
+
+    >>> Workload().limit(1000), Workload().limit(100)
+    (300.0, 100)
+    """
+
+    ratio: Number = 0.3
+    threshold: Number = 50
+
+    def __post_init__(self) -> None:
+        ratio = checked(self.ratio, "the ratio of a workload", above=0, error=PolicyError)
+        checked(self.threshold, "the threshold of a workload", at_least=0, error=PolicyError)
+        if ratio > 1:
+            raise PolicyError(f"the ratio of a workload must be at most 1, not {ratio}")
+
+    def limit(self, waiting: Number) -> Number | None:
+        """Return A = N · ratio where that is above the threshold, else N."""
+        share = waiting * self.ratio
+        return share if share > self.threshold else waiting

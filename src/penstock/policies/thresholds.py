@@ -1,0 +1,68 @@
+"""When to save memory (JC03 §3.4): the two thresholds, the modes between them, and how often to look."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import PolicyError
+from penstock.network import Number, checked
+
+Mode = Literal["normal", "saving"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The thresholds for queue `memory` M, by JC03 (3.3), with the safety factor β.
+
+    Without a limit there is nothing to save: the mode stays normal until an engine is given one.
+
+    >>> limits = Thresholds(memory=100)
+    >>> [round(limit, 2) for limit in limits.limits(mean=40)]
+    [70.0, 40]
+    >>> [round(limit, 2) for limit in limits.limits(mean=95)]
+    [90.0, 81.0]
+    """
+
+    memory: Number = math.inf
+    beta: Number = 0.9
+
+    def __post_init__(self) -> None:
+        if self.memory != math.inf:
+            checked(self.memory, "the memory limit of a threshold policy", above=0, error=PolicyError)
+        beta = checked(self.beta, "the safety factor of a threshold policy", error=PolicyError)
+        if not 0.5 < beta < 1:
+            raise PolicyError(f"the safety factor of a threshold policy must be between 0.5 and 1, not {beta}")
+
+    def limits(self, mean: Number) -> tuple[Number, Number]:
+        """Return (T_max, T_min), given the mean queue memory so far."""
+        if self.memory == math.inf:
+            return math.inf, math.inf
+        alpha = mean / self.memory
+        t_max = min((1 + alpha) / 2 * self.memory, self.beta * self.memory)
+        return t_max, min(mean, self.beta * t_max)
+
+    def next_mode(self, mode: Mode, current: Number, mean: Number) -> Mode:
+        """Return the mode to work in: saving from T_max on, normal again at T_min and below."""
+        if self.memory == math.inf:
+            return "normal"
+        t_max, t_min = self.limits(mean)
+        if mode == "normal":
+            return "saving" if current >= t_max else "normal"
+        return "normal" if current <= t_min else "saving"
+
+    def must_shed(self, mode: Mode, current: Number) -> bool:
+        """Return whether saving is no longer enough: load must be shed (JC03 §3.4, last paragraph)."""
+        return mode == "saving" and current >= self.memory
+
+    def interval(self, current: Number, shortest: Number, longest: Number) -> Number:
+        """Return how long to wait until the memory is looked at again: shorter as it nears the limit.
+
+        The paper gives no formula; here the free share of the memory scales the longest interval.
+
+        >>> [Thresholds(memory=100).interval(used, shortest=1, longest=10) for used in (0, 50, 99, 120)]
+        [10.0, 5.0, 1, 1]
+        """
+        if self.memory == math.inf:
+            return longest
+        free = max(0, 1 - current / self.memory)
+        return max(shortest, longest * free)

@@ -1,0 +1,7 @@
+"""Virtual time: the fractional engine of the papers' worked examples."""
+
+from penstock.simulator.fractional import run_fractional
+from penstock.simulator.rules import BBDM03, JC03, P04, SCLP08, Rules
+from penstock.simulator.trace import Departure, Run, Sample, Trace
+
+__all__ = ["BBDM03", "JC03", "P04", "SCLP08", "Departure", "Rules", "Run", "Sample", "Trace", "run_fractional"]

@@ -1,0 +1,316 @@
+"""The fractional engine: any policy, any network, any arrivals, in exact fractions of tuples.
+
+It is the papers' own model, small enough to check by hand: a tuple is a page, half of it can be filtered out,
+and time moves from event to event. Numbers are fractions, so a printed digit is met or missed, never nearly so.
+For speed there is the compiled simulator; this one is for examples, theorems and as a reference.
+"""
+
+import math
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from penstock.errors import ArrivalError, nearest
+from penstock.network import Edge, Network, Number, checked, exact
+from penstock.policies import Policy, Scheduler, Unit, Waiting, policy_named
+from penstock.simulator.rules import SCLP08, Rules
+from penstock.simulator.trace import Departure, Run, Sample, Trace
+
+Fates = Mapping[tuple[str, int], Number]
+"""How many tuples an operator makes of an input tuple, by (operator, number); expectation where not given."""
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What is left of an input tuple in a queue; `left` is the share of its present work still to be done."""
+
+    arrival: Fraction
+    number: int
+    amount: Fraction
+    alone: Fraction = Fraction(0)
+    left: Fraction = Fraction(1)
+
+    @property
+    def order(self) -> tuple[Fraction, int]:
+        """Oldest first; among tuples that arrived together, in the order of their numbers."""
+        return self.arrival, self.number
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What becomes of portions that pass a unit: how long it takes, what waits where, what leaves."""
+
+    time: Fraction
+    waiting: list[tuple[Edge, Portion]]
+    leaving: list[tuple[Fraction, str, Portion]]
+
+
+def run_fractional(
+    net: Network,
+    arrivals: Mapping[str, Sequence[Number]],
+    policy: str | Policy,
+    rules: Rules = SCLP08,
+    *,
+    fates: Fates | None = None,
+    memory: Number | None = None,
+    setup_cost: Number = 0,
+) -> Trace:
+    """Run `policy` on `net` until every arrival is served, and return what happened.
+
+    `arrivals` are times for each stream, ascending. Tuples are numbered from 0 in the order of arrival, across
+    streams in the order of the network. `memory` is the limit of a threshold policy; `setup_cost` is c0, paid
+    once a run.
+
+    >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
+    >>> fates = {("q2.o1", 0): 0, ("q2.o1", 1): 1, ("q2.o1", 2): 0}
+    >>> run_fractional(net, {"s": [0, 0, 0]}, "hnr", fates=fates).metrics["avg_slowdown"]
+    2.9
+    """
+    return _Engine(net, arrivals, policy_named(policy), rules, fates or {}, memory, setup_cost).run()
+
+
+class _Engine:
+    def __init__(
+        self,
+        net: Network,
+        arrivals: Mapping[str, Sequence[Number]],
+        policy: Policy,
+        rules: Rules,
+        fates: Fates,
+        memory: Number | None,
+        setup_cost: Number,
+    ) -> None:
+        self.net = net.exact()
+        self.rules = rules
+        self.setup_cost = exact(checked(setup_cost, "the set-up cost", at_least=0))
+        self.quantum = None if rules.quantum is None else exact(rules.quantum)
+        self.scheduler = Scheduler(self.net, policy, memory)
+        self.fates = {key: exact(made) for key, made in fates.items()}
+        for operator, _ in fates:
+            net.operator(operator)
+        self.pending = _sorted_arrivals(net, arrivals)
+        self.pending.reverse()
+        self.queues: dict[Edge, list[Portion]] = {edge: [] for edge in self.net.edges}
+        self.now = Fraction(0)
+        self.queued = Fraction(0)
+        self.in_service = Fraction(0)
+        self.area = Fraction(0)
+        self.samples: list[Sample] = []
+        self.departures: list[Departure] = []
+        self.runs: list[Run] = []
+
+    def run(self) -> Trace:
+        while True:
+            self._settle()
+            mean = self.area / self.now if self.now else self.area
+            self.scheduler.see_memory(self._memory, mean)
+            units = self.scheduler.choose(self.now, self._look, self._foresee)
+            if units:
+                start = self.now
+                if self.setup_cost:
+                    self._pass_time(self.setup_cost)
+                    self._settle()
+                for unit in units:
+                    self._serve(unit)
+                self.runs.append(Run(start, self.now, tuple(unit.name for unit in units)))
+            elif self.pending:
+                self._pass_time(self.pending[-1][0] - self.now)
+            else:
+                return Trace(tuple(self.samples), tuple(self.departures), tuple(self.runs))
+
+    # What the scheduler sees --------------------------------------------------------------------------------
+
+    def _look(self, unit: Unit) -> Waiting | None:
+        heads = [self.queues[entry][0] for entry in unit.entries if self.queues[entry]]
+        if not heads:
+            return None
+        oldest = min(heads, key=lambda portion: portion.order)
+        length = self._length(unit)
+        limit = self.rules.service.limit(length)
+        batch = length if limit is None else min(length, exact(limit))
+        return Waiting(oldest.arrival, oldest.number, length, batch, self.setup_cost)
+
+    def _foresee(self, unit: Unit) -> tuple[Number, Number | None]:
+        """Gain and cost by what the waiting tuples will really produce, and the time all of them need."""
+        policy = self.scheduler.policy
+        queries = {features.query for features in unit.segments}
+        made = dict.fromkeys(queries, Fraction(0))
+        time = Fraction(0)
+        for entry in unit.entries:
+            ways = [path for path in self.net.suffixes[entry] if path.query in queries]
+            onward = frozenset(edge for path in ways for edge in path.edges)
+            for portion in self.queues[entry]:
+                passage = self._passage(onward, entry, [portion])
+                time += passage.time * portion.left
+                for _, query, result in passage.leaving:
+                    if query in made:
+                        made[query] += result.amount
+        length = self._length(unit)
+        cost = time / length
+        gain = sum(policy.gain.of(replace(f, S=made[f.query] / length, C=cost)) for f in unit.segments)
+        return gain, policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
+
+    def _length(self, unit: Unit) -> Fraction:
+        return sum((portion.amount for entry in unit.entries for portion in self.queues[entry]), Fraction(0))
+
+    # Service ------------------------------------------------------------------------------------------------
+
+    def _serve(self, unit: Unit) -> None:
+        """Serve one load after another until the service limit, the quantum or the queue ends."""
+        limit = self.rules.service.limit(self._length(unit))
+        room = None if limit is None else exact(limit)
+        time = self.quantum
+        while room is None or room > 0:
+            filled = [entry for entry in unit.entries if self.queues[entry]]
+            if not filled or (time is not None and time <= 0):
+                return
+            edge = min(filled, key=lambda entry: self.queues[entry][0].order)
+            served, spent = self._serve_load(unit, edge, room, time)
+            room = None if room is None else room - served
+            time = None if time is None else time - spent
+            self._settle()
+
+    def _serve_load(
+        self, unit: Unit, edge: Edge, room: Fraction | None, time: Fraction | None
+    ) -> tuple[Fraction, Fraction]:
+        """Serve the oldest portion of a queue, or what of it fits; return how much, and how long it took."""
+        load = self._take(edge, room)
+        passage = self._passage(unit.through, edge, load)
+        needed = passage.time * load[0].left
+        if time is not None and needed > time and self.rules.fraction_costs == "its fraction":
+            head = load[0]
+            if self.rules.divisible:
+                part = head.amount * time / needed
+                self._enqueue(edge, replace(head, amount=head.amount - part))
+                load = [replace(head, amount=part)]
+                passage = self._passage(unit.through, edge, load)
+            else:
+                unfinished = replace(head, left=head.left - time / passage.time)
+                passage = Passage(passage.time, [(edge, unfinished)], [])
+            needed = time
+        served = sum((portion.amount for portion in load), Fraction(0))
+        self.in_service = served * exact(self.net.sizes[edge.source])
+        start = self.now
+        self._sample(after=True)
+        self._pass_time(needed)
+        self.in_service = Fraction(0)
+        for target, portion in passage.waiting:
+            self._enqueue(target, portion)
+        uninterrupted = needed == passage.time
+        for moment, query, portion in passage.leaving:
+            self._leave(start + moment if uninterrupted else self.now, query, portion)
+        return served, needed
+
+    def _take(self, edge: Edge, room: Fraction | None) -> list[Portion]:
+        """Remove the head of a queue; where a fraction costs as much as a tuple, fill one up with the next."""
+        queue = self.queues[edge]
+        most = room
+        if self.rules.fraction_costs == "full":
+            most = Fraction(1) if room is None else min(Fraction(1), room)
+        load = [queue.pop(0)]
+        while self.rules.fraction_costs == "full" and queue and most and sum(p.amount for p in load) < most:
+            load.append(queue.pop(0))
+        over = sum(portion.amount for portion in load) - most if most is not None else 0
+        if over > 0 and load[-1].left == 1:
+            last = load.pop()
+            load.append(replace(last, amount=last.amount - over))
+            queue.insert(0, replace(last, amount=Fraction(over)))
+        self.queued -= exact(self.net.sizes[edge.source]) * sum(portion.amount for portion in load)
+        return load
+
+    def _passage(self, through: frozenset[Edge], first: Edge, load: Sequence[Portion]) -> Passage:
+        """Follow a load from queue to queue as far as the unit goes, depth first."""
+        time = Fraction(0)
+        passage = Passage(time, [], [])
+        steps = [(first, list(load))]
+        while steps:
+            edge, portions = steps.pop()
+            cost = exact(self.net.costs[edge.target])
+            amount = sum(portion.amount for portion in portions)
+            time += cost * (amount if self.rules.fraction_costs == "its fraction" else math.ceil(amount))
+            made = [self._processed(edge, portion, cost) for portion in portions]
+            alive = [portion for portion in made if portion.amount > 0]
+            for query in self.net.queries_at.get(edge.target, ()):
+                passage.leaving.extend((time, query, portion) for portion in alive)
+            for query in dict.fromkeys(path.query for path in self.net.suffixes[edge]):
+                passage.leaving.extend((time, query, p) for p in made if p.amount == 0)
+            onward = self.net.out_edges.get(edge.target, ()) if alive else ()
+            steps.extend((edge, alive) for edge in reversed(onward) if edge in through)
+            passage.waiting.extend((edge, portion) for edge in onward if edge not in through for portion in alive)
+        return replace(passage, time=time)
+
+    def _processed(self, edge: Edge, portion: Portion, cost: Fraction) -> Portion:
+        fate = self.fates.get((edge.target, portion.number), self.net.fanout[edge])
+        return replace(portion, amount=portion.amount * exact(fate), alone=portion.alone + cost, left=Fraction(1))
+
+    # Events -------------------------------------------------------------------------------------------------
+
+    def _pass_time(self, duration: Fraction) -> None:
+        """Move the clock on, admitting what arrives on the way (what arrives at the end comes with `_settle`)."""
+        end = self.now + duration
+        while self.pending and self.pending[-1][0] < end:
+            self._move_clock(self.pending[-1][0])
+            self._settle()
+        self._move_clock(end)
+
+    def _move_clock(self, time: Fraction) -> None:
+        self.area += self._memory * (time - self.now)
+        self.now = time
+
+    def _settle(self) -> None:
+        """Admit what has arrived by now, and look at the queues."""
+        while self.pending and self.pending[-1][0] <= self.now:
+            arrival, number, stream = self.pending.pop()
+            for edge in self.net.out_edges.get(stream, ()):
+                self._enqueue(edge, Portion(arrival, number, Fraction(1)))
+        self._sample()
+
+    def _enqueue(self, edge: Edge, portion: Portion) -> None:
+        insort(self.queues[edge], portion, key=lambda other: other.order)
+        self.queued += exact(self.net.sizes[edge.source]) * portion.amount
+
+    def _leave(self, time: Fraction, query: str, portion: Portion) -> None:
+        ideal = self.net.T(query)
+        self.departures.append(
+            Departure(time, query, portion.number, portion.arrival, portion.amount, portion.alone, ideal)
+        )
+
+    @property
+    def _memory(self) -> Fraction:
+        return self.queued + (self.in_service if self.rules.in_service_counts else 0)
+
+    def _sample(self, after: bool = False) -> None:
+        memory = self._memory
+        if self.samples and self.samples[-1].time == self.now:
+            before = self.samples[-1].before if after else memory
+            self.samples[-1] = Sample(self.now, before, memory)
+        else:
+            self.samples.append(Sample(self.now, memory, memory))
+
+
+def _sorted_arrivals(net: Network, arrivals: Mapping[str, Sequence[Number]]) -> list[tuple[Fraction, int, str]]:
+    """Check the times, and number the tuples in the order of arrival."""
+    for stream in arrivals:
+        if stream not in net.stream_by_name:
+            raise ArrivalError(
+                f"there is no stream {stream!r} in the network.{nearest(stream, net.stream_by_name)}"
+            )
+    together = [
+        (time, place, stream.name)
+        for place, stream in enumerate(net.streams)
+        for time in _times(stream.name, arrivals.get(stream.name, ()))
+    ]
+    together.sort(key=lambda arrival: arrival[:2])
+    return [(time, number, stream) for number, (time, _, stream) in enumerate(together)]
+
+
+def _times(stream: str, times: Sequence[Number]) -> Iterator[Fraction]:
+    last = Fraction(0)
+    for index, time in enumerate(times):
+        what = f"arrival {index} of stream {stream!r}"
+        moment = exact(checked(time, what, at_least=0, error=ArrivalError))
+        if moment < last:
+            raise ArrivalError(f"{what}, {time}, comes before the one at {float(last):g}; times must ascend")
+        last = moment
+        yield moment

@@ -1,0 +1,108 @@
+"""What a run of the fractional engine leaves behind: queue memory at every instant, every result, every run."""
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.errors import PenstockError
+from penstock.network import Number
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Part of an input tuple leaves a query, as a result (`amount` above 0) or discarded (0)."""
+
+    time: Number
+    query: str
+    number: int
+    arrival: Number
+    amount: Number
+    alone: Number
+    """Time from arrival to departure, had it been alone on the processor."""
+    ideal: Number
+    """T of the query."""
+
+    @property
+    def response(self) -> Number:
+        """R = departure − arrival (SCLP08 Definition 1)."""
+        return self.time - self.arrival
+
+    @property
+    def slowdown(self) -> Number:
+        """H = 1 + (D_actual − D_ideal) ÷ T (SCLP08 §5.1.2); for a single stream that is R ÷ T."""
+        return 1 + (self.response - self.alone) / self.ideal
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was chosen, and when it ran."""
+
+    start: Number
+    end: Number
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Queue memory at an instant: after arrivals and completions, and after the dispatch that followed."""
+
+    time: Number
+    before: Number
+    after: Number
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The course of a run."""
+
+    samples: tuple[Sample, ...]
+    departures: tuple[Departure, ...]
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def results(self) -> tuple[Departure, ...]:
+        """The departures that are results."""
+        return tuple(departure for departure in self.departures if departure.amount > 0)
+
+    def queue_at(self, time: Number) -> Number:
+        """Return the queue memory at `time`: after arrivals and completions, before the next dispatch."""
+        place = bisect_right(self.samples, time, key=lambda sample: sample.time) - 1
+        if place < 0:
+            return 0
+        sample = self.samples[place]
+        return sample.before if sample.time == time else sample.after
+
+    def output_between(self, after: Number, until: Number) -> Number:
+        """Return the tuples output later than `after` and not later than `until`."""
+        return sum((r.amount for r in self.results if after < r.time <= until), start=0)
+
+    @property
+    def peak_memory(self) -> Number:
+        """The most memory the queues took."""
+        return max((sample.before for sample in self.samples), default=0)
+
+    @property
+    def mean_memory(self) -> Number:
+        """Queue memory averaged over time, from the first event to the last."""
+        pairs = list(zip(self.samples, self.samples[1:], strict=False))
+        area = sum((here.after * (there.time - here.time) for here, there in pairs), start=0)
+        length = self.samples[-1].time - self.samples[0].time if pairs else 0
+        return area / length if length else 0
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Average, maximum and ℓ2 norm of response and slowdown over the results, outputs, memory (PAPERS §2).
+
+        A result that is a fraction of a tuple counts with its fraction.
+        """
+        if not self.results:
+            raise PenstockError("the run produced no results, so there is nothing to measure")
+        outputs = sum(result.amount for result in self.results)
+        metrics = {"outputs": float(outputs)}
+        for name in ("response", "slowdown"):
+            values = [(getattr(result, name), result.amount) for result in self.results]
+            metrics[f"avg_{name}"] = float(sum(value * amount for value, amount in values) / outputs)
+            metrics[f"max_{name}"] = float(max(value for value, _ in values))
+            metrics[f"l2_{name}"] = math.sqrt(sum(value * value * amount for value, amount in values))
+        return metrics | {"mean_memory": float(self.mean_memory), "peak_memory": float(self.peak_memory)}
