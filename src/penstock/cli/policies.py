@@ -24,10 +24,10 @@ def policies(
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, pad_edge=False, **TITLE)
+    table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, **TITLE)
     table.add_column("name, unit", no_wrap=True)
-    table.add_column("priority, and what it minimises", min_width=36)
-    table.add_column("source")
+    table.add_column("priority, and what it minimises")
+    table.add_column("source", max_width=20)
     for policy in POLICIES.values():
         name = Text(policy.name, style="bold").append(f"\n{policy.unit}", style="not bold dim")
         priority = Text(policy.formula).append(f"\n{policy.minimises}", style="dim")
