@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import TITLE
+from penstock.cli.style import COMPACT
 from penstock.experiments.examples import Cell, worked_examples
 
 
@@ -42,7 +42,7 @@ def _table(title: str, cells: list[Cell]) -> Table:
     """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
     columns = list(dict.fromkeys(cell.at for cell in cells))
     columns.sort(key=_time)
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, **TITLE)
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("")
     table.add_column("")
     for column in columns:

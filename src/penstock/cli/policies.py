@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import TITLE
+from penstock.cli.style import COMPACT
 from penstock.policies import POLICIES, Policy
 
 
@@ -24,7 +24,7 @@ def policies(
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, **TITLE)
+    table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, **COMPACT)
     table.add_column("name, unit", no_wrap=True)
     table.add_column("priority, and what it minimises")
     table.add_column("source", max_width=20)
@@ -35,12 +35,12 @@ def policies(
     Console().print(table)
 
 
-def _row(policy: Policy) -> dict[str, str | None]:
+def _row(policy: Policy) -> dict[str, str]:
     return {
         "name": policy.name,
         "unit": policy.unit,
         "gain": str(policy.gain),
-        "cost": None if policy.cost is None else str(policy.cost),
+        "cost": "1" if policy.cost is None else str(policy.cost),
         "urgency": policy.urgency,
         "minimises": policy.minimises,
         "source": policy.source,

@@ -2,5 +2,11 @@
 
 from typing import Any
 
-TITLE: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "dim"}
+COMPACT: dict[str, Any] = {
+    "title_justify": "left",
+    "title_style": "bold",
+    "header_style": "dim",
+    "padding": (0, 1, 0, 0),
+    "pad_edge": False,
+}
 """Keyword arguments of a rich Table."""

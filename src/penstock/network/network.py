@@ -44,6 +44,8 @@ class Network(Graph):
         sources = [stream] * len(queries) if isinstance(stream, str) else list(stream)
         if len(sources) != len(queries):
             raise NetworkError(f"{len(queries)} queries and {len(sources)} streams; name one stream, or one each")
+        names = dict.fromkeys([stream] if isinstance(stream, str) else sources)
+        streams = tuple(Stream(name, rate) for name in names)
         operators: list[Operator] = []
         roots: list[Query] = []
         for index, (chain, source) in enumerate(zip(queries, sources, strict=True), start=1):
@@ -58,8 +60,7 @@ class Network(Graph):
             if below == source:
                 raise NetworkError(f"query 'q{index}' is empty: it has no operators")
             roots.append(Query(f"q{index}", below))
-        names = dict.fromkeys([stream] if isinstance(stream, str) else sources)
-        return cls(tuple(Stream(name, rate) for name in names), tuple(operators), tuple(roots))
+        return cls(streams, tuple(operators), tuple(roots))
 
     def register(
         self, query: str, root: str, operators: Iterable[Operator] = (), streams: Iterable[Stream] = ()

@@ -9,7 +9,7 @@ from penstock.policies.clusters import Clusters
 from penstock.policies.features import Features, Term
 from penstock.policies.thresholds import Thresholds
 
-UnitKind = Literal["operator", "segment", "simplified segment", "path"]
+UnitKind = Literal["operator", "segment", "path"]
 Level = Literal["operator", "segment", "query"]
 Sharing = Literal["max", "sum", "pdt"]
 Tie = Literal["oldest", "static", "id"]
@@ -26,7 +26,8 @@ class Policy:
     (path). `gain` and `cost` are of serving one tuple; without a cost the gain alone counts. `urgency` is how
     the priority grows while tuples wait: ``none``, or a product of ``age`` (of the oldest waiting tuple),
     ``length`` (of the queue) and ``turns``. With turns, units are served in a cycle and gain ÷ cost only
-    decides between units whose turn it is. `tie` orders what is equal.
+    decides between units whose turn it is. `tie` orders what is equal. `simplified` segments cut a path once at
+    most; `turn_of` says whether units or whole queries take turns.
 
     The other fields are what the combinators set: see the methods.
 
@@ -45,6 +46,7 @@ class Policy:
     tie: tuple[Tie, ...] = ("oldest", "static", "id")
     minimises: str = ""
     source: str = ""
+    simplified: bool = False
     turn_of: Literal["unit", "query"] = "unit"
     sharing: Sharing = "max"
     point: Level | None = None

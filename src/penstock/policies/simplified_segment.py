@@ -19,7 +19,7 @@ from penstock.policies.segment import SEGMENT
 SIMPLIFIED_SEGMENT = replace(
     SEGMENT,
     name="simplified_segment",
-    unit="simplified segment",
+    simplified=True,
     minimises="queue memory, with better latency than segment",
     source="JC03 §3.3, (3.2) with γ = 3/4",
 )

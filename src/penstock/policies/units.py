@@ -79,8 +79,8 @@ def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
     >>> [(unit.name, round(unit.static, 4)) for unit in units_of(net, POLICIES["hnr"])]
     [('s→q1.o1', 0.04), ('s→q2.o1', 0.0825)]
     """
-    build = {"path": _path_units, "operator": _operator_units}.get(policy.unit, _segment_units)
-    units = build(net, policy)
+    build = {"path": _path_units, "operator": _operator_units, "segment": _segment_units}
+    units = build[policy.unit](net, policy)
     if policy.clusters is None:
         return units
     pseudo, numbers = policy.clusters.assign([unit.static for unit in units])
@@ -150,8 +150,12 @@ def _operator_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
 
 
 def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
-    """One unit a segment. Every queue that enters it from outside, even half-way up, is one it serves."""
-    segments = net.segments() if policy.unit == "segment" else net.simplified_segments()
+    """One unit a segment. It serves every queue into its operators, also half-way up.
+
+    Another path may enter there, another segment may share the operators below, and a change of mode leaves
+    tuples where they are.
+    """
+    segments = net.simplified_segments() if policy.simplified else net.segments()
     ways = _ways(net, whole_path=False)
     units = []
     for id, segment in enumerate(segments):
@@ -162,8 +166,7 @@ def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
         way = next(way for way in ways[first] if way.path == Path(segment.path.query, rest))
         features = replace(way.features, released=segment.released, time=segment.time)
         ranked = Ranked.alone(policy, Way(way.path, features))
-        entries = inside if policy.scheduling_point == "operator" else [e for e in inside if e not in internal]
-        units.append(_unit(net, policy, id, str(segment), tuple(entries), internal, ranked))
+        units.append(_unit(net, policy, id, str(segment), tuple(inside), internal, ranked))
     return tuple(units)
 
 

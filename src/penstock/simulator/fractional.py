@@ -86,9 +86,7 @@ class _Engine:
         self.setup_cost = exact(checked(setup_cost, "the set-up cost", at_least=0))
         self.quantum = None if rules.quantum is None else exact(rules.quantum)
         self.scheduler = Scheduler(self.net, policy, memory)
-        self.fates = {key: exact(made) for key, made in fates.items()}
-        for operator, _ in fates:
-            net.operator(operator)
+        self.fates = {key: _fate(net, *key, made) for key, made in fates.items()}
         self.pending = _sorted_arrivals(net, arrivals)
         self.pending.reverse()
         self.queues: dict[Edge, list[Portion]] = {edge: [] for edge in self.net.edges}
@@ -160,7 +158,7 @@ class _Engine:
         """Serve one load after another until the service limit, the quantum or the queue ends."""
         limit = self.rules.service.limit(self._length(unit))
         room = None if limit is None else exact(limit)
-        time = self.quantum
+        time = None if self.quantum is None else self.quantum - self.now % self.quantum
         while room is None or room > 0:
             filled = [entry for entry in unit.entries if self.queues[entry]]
             if not filled or (time is not None and time <= 0):
@@ -287,6 +285,11 @@ class _Engine:
             self.samples[-1] = Sample(self.now, before, memory)
         else:
             self.samples.append(Sample(self.now, memory, memory))
+
+
+def _fate(net: Network, operator: str, number: int, made: Number) -> Fraction:
+    what = f"what operator {net.operator(operator).name!r} makes of tuple {number}"
+    return exact(checked(made, what, at_least=0))
 
 
 def _sorted_arrivals(net: Network, arrivals: Mapping[str, Sequence[Number]]) -> list[tuple[Fraction, int, str]]:

@@ -14,7 +14,8 @@ class Rules:
 
     `in_service_counts`: a tuple in service still counts as queued, at its old size until it is done.
     `fraction_costs`: a fraction of a tuple costs its fraction, or as much as a full one.
-    `quantum`: a run ends after this time and the next decision falls; None means it ends with what it took.
+    `quantum`: the time unit; a decision falls at every multiple of it, and earlier where a run is done. None:
+    a run ends with what it took.
     `divisible`: at the end of a quantum the part of a tuple that was served goes on by itself; otherwise the
     tuple stays where it is and keeps its progress.
     `service`: how much a run takes.

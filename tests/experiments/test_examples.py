@@ -1,0 +1,58 @@
+"""The worked examples: the numbers printed in the papers, typed in again here, and the comparison itself."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from penstock.experiments.examples import Cell, worked_examples
+
+# PAPERS §5, independently of the package's own copy.
+PRINTED = {
+    ("JC03", "queue size, FIFO"): [1.0, 1.2, 3.0, 2.2, 2.0, 1.2, 1.0, 0.2, 0, 1.0],
+    ("JC03", "queue size, Chain"): [1.0, 1.2, 2.4, 1.6, 0.8, 0.6, 0.4, 0.2, 0, 1.0],
+    ("JC03", "latency, FIFO"): [2, 3, 4, 6],
+    ("JC03", "latency, Chain"): [5, 5, 5, 6],
+    ("JC03", "throughput, FIFO"): [0, 0, 0.16, 0, 0.16, 0, 0.16, 0, 0.16, 0],
+    ("JC03", "throughput, Chain"): [0, 0, 0, 0, 0, 0.16, 0.16, 0.16, 0.16, 0],
+    ("BBDM03", "queue size, Greedy"): [1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 0.2, 0],
+    ("BBDM03", "queue size, FIFO"): [1, 1.2, 2.0, 2.2, 3.0, 3.2, 4.0, 0.2, 0],
+    ("P04", "queue size, FIFO"): [1.0, 1.9, 2.0, 2.9, 3.0, 3.9],
+    ("P04", "queue size, MTIQ"): [1.0, 1.9, 2.8, 1.9, 1.9, 1.9],
+    ("P04", "output so far, FIFO"): [0, 0, 0.09, 0.09, 0.18, 0.18],
+    ("P04", "output so far, MTIQ"): [0] * 6,
+    ("SCLP08", "HR"): [12.25, 3.875],
+    ("SCLP08", "HNR"): [13.0, 2.9],
+}
+
+
+def test_every_printed_number_is_computed():
+    cells = worked_examples()
+    assert [cell for cell in cells if not cell.ok] == []
+    for key, numbers in PRINTED.items():
+        found = [cell for cell in cells if (cell.paper, cell.series) == key]
+        assert [float(cell.printed) for cell in found] == numbers
+        assert [float(cell.computed) for cell in found] == pytest.approx(numbers, abs=1e-12)
+    assert len(cells) == sum(map(len, PRINTED.values()))
+
+
+def test_there_are_as_many_cells_as_the_papers_print():
+    count = Counter(cell.paper for cell in worked_examples())
+    assert count == {"JC03": 48, "BBDM03": 18, "P04": 24, "SCLP08": 4}
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed", "ok"),
+    [
+        ("1.2", Fraction(6, 5), True),
+        ("1.2", Fraction(1249, 1000), True),
+        ("1.2", Fraction(126, 100), False),
+        ("1.20", Fraction(121, 100), False),
+        ("3", Fraction(34, 10), True),
+        ("0", Fraction(1, 100), True),
+        ("0.0", Fraction(1, 10), False),
+        ("2.9", 2.9, True),
+    ],
+)
+def test_agreement_is_to_the_printed_digit(printed, computed, ok):
+    assert Cell("P", "E", "series", "t = 0", printed, computed).ok is ok

@@ -1,0 +1,124 @@
+"""Whatever is wrong with a network is said in one sentence that names the part, and leaves nothing behind."""
+
+import math
+
+import pytest
+
+from penstock import Network, NetworkBuilder, NetworkError, Operator, PenstockError, Query, Stream, Window
+
+
+def two_queries():
+    return Network.chains([[(1, 0.5), (2, 1)], [(3, 0.1)]])
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: Network.chains([[(1, 0.5)], [(0, 1)]]), "cost of operator 'q2.o1' must be above 0, not 0"),
+        (lambda: Network.chains([[(-2, 1)]]), "cost of operator 'q1.o1' must be above 0, not -2"),
+        (lambda: Network.chains([[(1, -0.1)]]), "selectivity of operator 'q1.o1' must be at least 0, not -0.1"),
+        (lambda: Network.chains([[(math.nan, 1)]]), "cost of operator 'q1.o1' must be a finite number, not nan"),
+        (lambda: Network.chains([[(1, math.nan)]]), "selectivity of operator 'q1.o1' must be a finite"),
+        (lambda: Network.chains([[(math.inf, 1)]]), "cost of operator 'q1.o1' must be a finite number, not inf"),
+        (lambda: Network.chains([[("1", 1)]]), "cost of operator 'q1.o1' must be a number, not '1'"),
+        (lambda: Network.chains([[(True, 1)]]), "cost of operator 'q1.o1' must be a number, not True"),
+        (lambda: Network.chains([[(1, None)]]), "selectivity of operator 'q1.o1' must be a number, not None"),
+        (lambda: Network.chains([[(1,)]]), "'q1.o1' must be given as (cost, selectivity), not (1,)"),
+        (lambda: Network.chains([[(1, 1)], []]), "query 'q2' is empty"),
+        (lambda: Network.chains([[(1, 1)]], stream=["a", "b"]), "1 queries and 2 streams"),
+        (lambda: Network.chains([[(1, 1)]], stream=""), "name of a stream must be a string that is not empty"),
+        (lambda: Network.chains([[(1, 1)]], rate=0), "rate of stream 's' must be above 0, not 0"),
+        (lambda: Window("range", 0), "size of a range window must be above 0"),
+        (lambda: Window("hopping", 1), "a window is 'range' or 'rows', not 'hopping'"),
+        (lambda: Stream("s", size=-1), "tuple size of stream 's' must be above 0"),
+        (lambda: Operator("o", ("s",), 1, 1.5), "'o' is a select and cannot make more of its input"),
+        (lambda: Operator("o", ("s",), 1, kind="sort"), "'o' has the unknown kind 'sort'"),
+        (lambda: Operator("o", ("s",), 1, kind="join"), "'o' is a join and needs two inputs or more, not 1"),
+        (lambda: Operator("o", ("s", "r"), 1), "'o' is a select and needs one input, not 2"),
+        (lambda: Operator("o", "s", 1), "inputs of operator 'o' must be a sequence of names, not 's'"),
+        (
+            lambda: Operator("o", ("s", "r"), 1, kind="join", windows=(Window("rows", 1),)),
+            "'o' has 2 inputs and 1 windows",
+        ),
+    ],
+)
+def test_parts_check_themselves(build, says):
+    with pytest.raises(NetworkError) as caught:
+        build()
+    assert says in str(caught.value)
+    assert isinstance(caught.value, PenstockError)
+
+
+@pytest.mark.parametrize(
+    ("operators", "queries", "says"),
+    [
+        ([Operator("a", ("b",), 1), Operator("b", ("a",), 1)], [Query("q", "b")], "in a cycle: a → b → a"),
+        ([Operator("a", ("a",), 1)], [Query("q", "a")], "in a cycle: a → a"),
+        (
+            [Operator("x", ("s",), 1), Operator("a", ("x", "b"), 1, kind="join"), Operator("b", ("a",), 1)],
+            [Query("q", "b")],
+            "in a cycle: a → b → a",
+        ),
+        ([Operator("a", ("strem",), 1)], [Query("q", "a")], "operator 'a' reads 'strem'"),
+        ([Operator("a", ("s",), 1), Operator("a", ("s",), 2)], [Query("q", "a")], "'a' stands for more than one"),
+        ([Operator("s", ("s",), 1)], [Query("q", "s")], "'s' stands for more than one"),
+        ([Operator("a", ("s",), 1)], [Query("q", "a")] * 2, "'q' stands for more than one query"),
+        ([Operator("a", ("s",), 1)], [Query("q", "s")], "query 'q' is empty: its root 's' is a stream"),
+        ([Operator("apple", ("s",), 1)], [Query("q", "aple")], "Did you mean 'apple'?"),
+        ([Operator("a", ("s",), 1), Operator("b", ("s",), 1)], [Query("q", "a")], "'b' leads to no query"),
+        (["a"], [], "'a' is not a Operator"),
+        (
+            [Operator("a", ("s", "s"), 1, kind="join", windows=(Window("range", 1),) * 2)],
+            [Query("q", "a")],
+            "'a' has a range window over stream 's', whose rate is unknown",
+        ),
+    ],
+)
+def test_networks_check_how_parts_fit(operators, queries, says):
+    with pytest.raises(NetworkError) as caught:
+        Network((Stream("s"),), tuple(operators), tuple(queries))
+    assert says in str(caught.value)
+
+
+def test_a_refused_query_leaves_the_network_as_it_was():
+    net = two_queries()
+    before = two_queries()
+    with pytest.raises(NetworkError, match="stands for more than one query"):
+        net.register("q1", "q1.o1")
+    with pytest.raises(NetworkError, match="neither a stream nor an operator"):
+        net.register("q3", "new", [Operator("new", ("nowhere",), 1)])
+    with pytest.raises(NetworkError, match=r"operator 'q1.o1' is there already, and differs"):
+        net.register("q3", "q1.o1", [Operator("q1.o1", ("s",), 99)])
+    with pytest.raises(NetworkError, match="there is no query 'q9'"):
+        net.unregister("q9")
+    assert net == before
+
+
+def test_a_refused_part_leaves_the_builder_as_it_was():
+    build = NetworkBuilder()
+    build.stream("s")
+    build.operator("a", "s", cost=1)
+    build.query("q", "a")
+    before = build.build()
+    for refused in (
+        lambda: build.stream("s"),
+        lambda: build.stream("a"),
+        lambda: build.operator("a", "s", cost=1),
+        lambda: build.operator("b", "s", cost=math.nan),
+        lambda: build.operator("b", "t", cost=1),
+        lambda: build.join("b", ["s"], cost=1),
+        lambda: build.query("q", "a"),
+        lambda: build.query("r", "s"),
+        lambda: build.query("r", "nothing"),
+    ):
+        with pytest.raises(NetworkError):
+            refused()
+        assert build.build() == before
+
+
+def test_unknown_names_suggest_the_nearest():
+    net = two_queries()
+    with pytest.raises(NetworkError, match=r"no operator 'q1.o'.*Did you mean 'q1.o[12]'"):
+        net.operator("q1.o")
+    with pytest.raises(NetworkError, match="no stream 'packets'"):
+        net.stream("packets")

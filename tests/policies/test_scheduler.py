@@ -1,0 +1,107 @@
+"""The decision: ties, turns, guards, modes, clusters, oracles."""
+
+import pytest
+
+import penstock as ps
+from penstock.policies import POLICIES, Scheduler, Waiting
+
+
+def look(**queues):
+    """What waits, by unit: (arrival, number, length)."""
+    return lambda unit: Waiting(*queues[unit.name]) if unit.name in queues else None
+
+
+def chosen(scheduler, now=10, **queues):
+    return [unit.name for unit in scheduler.choose(now, lambda u: look(**queues)(u))]
+
+
+def operators(policy, queries=3, **kwargs):
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    for index in range(queries):
+        build.operator(f"o{index}", "s", cost=1, selectivity=0.5)
+        build.query(f"q{index}", f"o{index}")
+    return Scheduler(build.build(), policy, **kwargs)
+
+
+def test_nothing_waits_nothing_runs():
+    assert operators(POLICIES["mtiq"]).choose(0, lambda unit: None) == ()
+
+
+def test_ties_go_to_the_oldest_then_to_the_lower_id():
+    scheduler = operators(POLICIES["mtiq"])
+    assert chosen(scheduler, o0=(3, 1, 5), o1=(2, 0, 5), o2=(1, 2, 4)) == ["o1"]
+    assert chosen(scheduler, o1=(2, 7, 5), o2=(2, 6, 5)) == ["o2"]
+    assert chosen(scheduler, o1=(2, 7, 5), o2=(2, 7, 5)) == ["o1"]
+
+
+def test_at_age_nothing_the_greater_static_part_wins():
+    net = ps.Network.chains([[(5.0, 1.0)], [(2.0, 1.0)]])
+    scheduler = Scheduler(net, POLICIES["bsd"])
+    assert scheduler.choose(0, lambda unit: Waiting(0, 0, 1))[0].name == "s→q2.o1"
+
+
+def test_round_robin_passes_over_what_has_nothing_to_do():
+    scheduler = operators(POLICIES["round_robin"])
+    busy = {"o0": (0, 0, 1), "o1": (0, 0, 1), "o2": (0, 0, 1)}
+    order = [chosen(scheduler, **busy)[0] for _ in range(4)]
+    assert order == ["o0", "o1", "o2", "o0"]
+    assert chosen(scheduler, o0=(0, 0, 1), o2=(0, 0, 1)) == ["o2"]
+    assert chosen(scheduler, o1=(0, 0, 1), o2=(0, 0, 1)) == ["o1"]
+
+
+def test_aurora_gives_every_query_its_turn_and_inside_it_the_best_rate_first():
+    net = ps.Network.chains([[(1, 0.5), (1, 1.0)], [(9, 0.1), (1, 1.0)]])
+    scheduler = Scheduler(net, POLICIES["aurora"])
+    everything = lambda unit: Waiting(0, 0, 1)  # noqa: E731
+    assert [scheduler.choose(1, everything)[0].name for _ in range(4)] == ["q1.o2", "q2.o2", "q1.o2", "q2.o2"]
+    leaves = lambda unit: Waiting(0, 0, 1) if unit.name.endswith("o1") else None  # noqa: E731
+    assert [scheduler.choose(1, leaves)[0].name for _ in range(2)] == ["q1.o1", "q2.o1"]
+
+
+def test_every_nth_decision_goes_to_the_oldest_tuple():
+    scheduler = operators(POLICIES["mtiq"].every(3))
+    queues = {"o0": (5, 9, 100), "o2": (1, 0, 1)}
+    assert [chosen(scheduler, **queues)[0] for _ in range(6)] == ["o0", "o0", "o2", "o0", "o0", "o2"]
+
+
+def test_age_and_length_lift_what_starves():
+    net = ps.Network.chains([[(1.0, 1.0)], [(4.0, 1.0)]])
+    plain, fair = (Scheduler(net, p) for p in (POLICIES["hr"], POLICIES["hr"].by_age_and_length()))
+    queues = {"s→q1.o1": Waiting(9, 9, 1), "s→q2.o1": Waiting(0, 0, 3)}
+    assert plain.choose(10, lambda unit: queues[unit.name])[0].name == "s→q1.o1"  # 1 against 1/4
+    assert fair.choose(10, lambda unit: queues[unit.name])[0].name == "s→q2.o1"  # 1·1·1 against 1/4·10·3
+
+
+def test_the_set_up_cost_makes_batches_worth_waiting_for():
+    net = ps.Network.chains([[(1.0, 1.0)], [(1.5, 1.0)]])
+    scheduler = Scheduler(net, POLICIES["hr"])
+    lonely, many = Waiting(0, 0, 1, batch=1, overhead=10), Waiting(0, 0, 40, batch=40, overhead=10)
+    assert scheduler.choose(1, lambda u: lonely if u.id == 0 else many)[0].name == "s→q2.o1"
+
+
+def test_threshold_changes_units_with_the_mode():
+    net = ps.Network.chains([[(1, 0.5), (2, 1)]])
+    scheduler = Scheduler(net, POLICIES["threshold"], memory=10)
+    assert [unit.name for unit in scheduler.units] == ["s→q1.o1", "q1.o1→q1.o2"]
+    scheduler.see_memory(9, mean=2)
+    assert scheduler.mode == "saving"
+    assert [unit.name for unit in scheduler.units] == ["{q1.o1, q1.o2}"]
+    scheduler.see_memory(3, mean=2)
+    assert scheduler.mode == "saving"
+    scheduler.see_memory(2, mean=2)
+    assert scheduler.mode == "normal"
+
+
+def test_a_cluster_takes_its_oldest_tuple_together():
+    net = ps.Network.chains([[(1.0, 1.0)], [(1.1, 1.0)], [(1.2, 1.0)], [(50.0, 1.0)]])
+    scheduler = Scheduler(net, POLICIES["bsd"].clustered(2))
+    heads = {0: Waiting(2, 5, 1), 1: Waiting(2, 5, 1), 2: Waiting(4, 6, 1), 3: Waiting(2, 5, 1)}
+    train = scheduler.choose(10, lambda unit: heads[unit.id])
+    assert [unit.name for unit in train] == ["s→q1.o1", "s→q2.o1"]
+
+
+def test_only_an_engine_that_knows_the_future_runs_an_oracle():
+    scheduler = operators(POLICIES["hr_oracle"])
+    with pytest.raises(ps.PolicyError, match="knows the future"):
+        scheduler.choose(0, lambda unit: Waiting(0, 0, 1))
