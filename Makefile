@@ -25,7 +25,7 @@ check: $(STAMP)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 format: $(STAMP)  ## rewrite the files as `make check` wants them
 	$(BIN)/ruff check --fix .

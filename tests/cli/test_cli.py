@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import penstock.cli.examples as examples_command
+from penstock import POLICIES
 from penstock.cli.app import app
-from penstock.experiments.examples import Cell
+from penstock.experiments.examples import Cell, Example
 
 runner = CliRunner()
 
@@ -18,7 +19,7 @@ runner = CliRunner()
 def test_examples_prints_tables_that_fit_a_terminal():
     result = runner.invoke(app, ["examples"])
     assert result.exit_code == 0
-    assert "94 numbers compared: all agree in every printed digit." in result.stdout
+    assert "94 numbers compared, all agree in every printed digit." in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     for title in ("JC03, Table 2", "BBDM03, Example 1", "P04, Table 1.1", "SCLP08, Example 1"):
         assert title in result.stdout
@@ -38,7 +39,7 @@ def test_examples_as_json():
 @pytest.mark.parametrize("arguments", [["examples"], ["examples", "--json"]])
 def test_examples_exits_with_1_if_a_digit_differs(monkeypatch, arguments):
     wrong = Cell("JC03", "Table 2", "queue size, FIFO", "t = 1", "1.0", Fraction(11, 10))
-    monkeypatch.setattr(examples_command, "worked_examples", lambda: [wrong])
+    monkeypatch.setattr(examples_command, "EXAMPLES", [Example("JC03", "Table 2", lambda: [wrong])])
     result = runner.invoke(app, arguments)
     assert result.exit_code == 1
     assert "1.1" in result.stdout
@@ -46,8 +47,8 @@ def test_examples_exits_with_1_if_a_digit_differs(monkeypatch, arguments):
 
 def test_policies_as_json():
     policies = json.loads(runner.invoke(app, ["policies", "--json"]).stdout)
-    assert len(policies) == 18
-    keys = ["name", "unit", "gain", "cost", "urgency", "minimises", "source"]
+    assert [policy["name"] for policy in policies] == list(POLICIES)
+    keys = ["name", "unit", "gain", "cost", "urgency", "formula", "minimises", "source"]
     assert all(list(policy) == keys for policy in policies)
     by_name = {policy["name"]: policy for policy in policies}
     assert by_name["bsd"] == {
@@ -56,6 +57,7 @@ def test_policies_as_json():
         "gain": "S/T²",
         "cost": "C",
         "urgency": "age",
+        "formula": "S/T² ÷ C × age",
         "minimises": "ℓ2 norm of slowdown",
         "source": "SCLP08 (7)",
     }

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.experiments.examples import Cell, worked_examples
 
-# PAPERS §5, independently of the package's own copy.
+# Typed in independently of the package's own copy.
 PRINTED = {
     ("JC03", "queue size, FIFO"): [1.0, 1.2, 3.0, 2.2, 2.0, 1.2, 1.0, 0.2, 0, 1.0],
     ("JC03", "queue size, Chain"): [1.0, 1.2, 2.4, 1.6, 0.8, 0.6, 0.4, 0.2, 0, 1.0],

@@ -39,7 +39,7 @@ def test_the_similarity_factor_is_a_product_not_a_ratio():
 
 
 def test_segments_are_not_chains():
-    """PAPERS §3: releases 0.2, 0.1, 9, 0.2 give segments 1 | 2 3 | 4 and chains 1 2 3 | 4."""
+    """Releases 0.2, 0.1, 9, 0.2 give segments 1 | 2 3 | 4 and chains 1 2 3 | 4."""
     releases = [Fraction(1, 5), Fraction(1, 10), Fraction(9), Fraction(1, 5)]
     sizes = [Fraction(n, 100) for n in (100, 99, 98, 7, 0)]
     pairs = zip(releases, sizes, sizes[1:], strict=False)

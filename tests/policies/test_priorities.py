@@ -1,4 +1,4 @@
-"""gain ÷ cost × urgency, term by term, against the papers' formulas; and the batch form of DESIGN §1."""
+"""gain ÷ cost × urgency, term by term, against the papers' formulas; and the batch form."""
 
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ import penstock as ps
 from penstock.policies import POLICIES, Features, units_of
 from tests.strategies import chains, networks
 
-FORMULAS = {  # PAPERS §3, as printed; W is the age, Q the length
+FORMULAS = {  # as the papers print them; W is the age, Q the length
     "fifo": lambda f, w, q: w,
     "mtiq": lambda f, w, q: q,
     "greedy": lambda f, w, q: f.released / f.time,
@@ -57,7 +57,7 @@ def test_without_set_up_cost_a_batch_has_the_order_of_a_tuple(name, units):
 
 @given(features, positive, st.integers(1, 50))
 def test_set_up_cost_is_shared_by_the_batch(f, overhead, n):
-    """priority(n) = n·gain ÷ (c0 + n·cost), DESIGN §1, where the gain of HNR is S/T and its cost C."""
+    """priority(n) = n·gain ÷ (c0 + n·cost), where the gain of HNR is S/T and its cost C."""
     assert POLICIES["hnr"].priority(f, n=n, overhead=overhead) == n * (f.S / f.T) / (overhead + n * f.C)
     more = POLICIES["hnr"].priority(f, n=n + 1, overhead=overhead)
     assert more > POLICIES["hnr"].priority(f, n=n, overhead=overhead)

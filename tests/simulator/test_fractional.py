@@ -107,6 +107,15 @@ def test_an_oracle_weighs_all_that_waits_over_the_time_of_all():
     assert order(trace)[0] == "b→q2.o1"
 
 
+def test_an_oracle_knows_what_is_already_done():
+    """After three of a's four time units, what is left of it (1) beats c's two, as the whole (4) would not."""
+    net = ps.Network.chains([[(4, 1)], [(2, 1)]], ["a", "c"])
+    trace = run_fractional(net, {"a": [0], "c": [3]}, "hr_oracle", BBDM03)
+    assert [result.query for result in trace.results] == ["q1", "q2"]
+    plain = run_fractional(net, {"a": [0], "c": [3]}, "hr", BBDM03)
+    assert [result.query for result in plain.results] == ["q2", "q1"]
+
+
 def test_discarded_tuples_depart_with_nothing():
     trace = run_fractional(one((1, 0.5), (1, 1)), {"s": [0]}, "hr", fates={("q1.o1", 0): 0})
     assert [(d.time, d.amount) for d in trace.departures] == [(1, 0)]

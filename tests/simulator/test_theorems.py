@@ -1,4 +1,4 @@
-"""The papers' theorems as properties (PAPERS §4), the optimum by brute force."""
+"""The papers' theorems as properties, the optimum by brute force."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -1,5 +1,6 @@
 """The `penstock` command. Exit codes: 0 good, 1 the work failed or a comparison did not hold, 2 a wrong call."""
 
+import io
 import sys
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from penstock.cli.policies import policies
 from penstock.errors import PenstockError
 
 app = typer.Typer(
-    help="Penstock runs many continuous SQL queries over bursty streams and decides which runs next.",
+    help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
     epilog="Start with: penstock examples",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -29,19 +30,23 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def penstock_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    """Take the options that stand before the command; the help text is the app's."""
 
 
 def main() -> None:
     """Run the command; a refusal is one sentence, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not a traceback
     try:
         app()
-    except PenstockError as error:
+        sys.stdout.flush()
+    except (PenstockError, OSError) as error:
         typer.echo(f"penstock: {error}", err=True)
         sys.exit(1)
 

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import COMPACT
-from penstock.experiments.examples import Cell, worked_examples
+from penstock.cli.style import COMPACT, wide_console
+from penstock.experiments.examples import EXAMPLES, Cell, Example
 
 
 def examples(
@@ -24,27 +23,29 @@ def examples(
 
     Examples: `penstock examples`; `penstock examples --json | jq '.[] | select(.ok | not)'`
     """
-    cells = worked_examples()
+    computed = [(example, example.cells()) for example in EXAMPLES]
+    cells = [cell for _, some in computed for cell in some]
     if as_json:
         typer.echo(json.dumps([cell.as_json() for cell in cells], indent=2))
     else:
-        console = Console()
-        for (paper, example), group in groupby(cells, key=lambda cell: (cell.paper, cell.example)):
-            console.print(_table(f"{paper}, {example}", list(group)))
+        console = wide_console()
+        for example, some in computed:
+            console.print(_table(example, some))
         differ = sum(not cell.ok for cell in cells)
-        verdict = f"{differ} differ in a printed digit" if differ else "all agree in every printed digit"
-        console.print(f"{len(cells)} numbers compared: {verdict}.")
+        verdict = f"differing in a printed digit: {differ}" if differ else "all agree in every printed digit"
+        console.print(f"{len(cells)} numbers compared, {verdict}.")
     if not all(cell.ok for cell in cells):
         raise typer.Exit(code=1)
 
 
-def _table(title: str, cells: list[Cell]) -> Table:
+def _table(example: Example, cells: list[Cell]) -> Table:
     """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
     columns = list(dict.fromkeys(cell.at for cell in cells))
     columns.sort(key=_time)
-    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
-    table.add_column("")
-    table.add_column("")
+    title = f"{example.paper}, {example.name}"
+    table = Table(title=title, caption=example.note or None, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for column in columns:
         table.add_column(column.removeprefix("t = "), justify="right", no_wrap=True)
     if columns[0].startswith("t = "):

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import COMPACT
+from penstock.cli.style import COMPACT, wide_console
 from penstock.policies import POLICIES, Policy
 
 
@@ -24,15 +23,16 @@ def policies(
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    console = wide_console()
     table = Table(title="priority = gain ÷ cost × urgency", box=SIMPLE_HEAD, **COMPACT)
     table.add_column("name, unit", no_wrap=True)
     table.add_column("priority, and what it minimises")
-    table.add_column("source", max_width=20)
+    table.add_column("source", max_width=20 if console.width < 100 else None)
     for policy in POLICIES.values():
         name = Text(policy.name, style="bold").append(f"\n{policy.unit}", style="not bold dim")
         priority = Text(policy.formula).append(f"\n{policy.minimises}", style="dim")
         table.add_row(name, priority, policy.source)
-    Console().print(table)
+    console.print(table)
 
 
 def _row(policy: Policy) -> dict[str, str]:
@@ -42,6 +42,7 @@ def _row(policy: Policy) -> dict[str, str]:
         "gain": str(policy.gain),
         "cost": "1" if policy.cost is None else str(policy.cost),
         "urgency": policy.urgency,
+        "formula": policy.formula,
         "minimises": policy.minimises,
         "source": policy.source,
     }

@@ -108,7 +108,8 @@ class Policy:
     ) -> Number:
         """Return n·gain ÷ (overhead + n·cost) × urgency for a run of `n` tuples.
 
-        `overhead` is what a run costs before its first tuple: c0 + b + w·window of DESIGN §1. At 0 the size
+        `overhead` is what a run costs before its first tuple: on Spark that of the job, of the unit, and of
+        the window it scans. At 0 the size
         of the batch does not matter, and this is the papers' formula.
         """
         gain, cost = self.gain.of(features), self.cost_of(features)

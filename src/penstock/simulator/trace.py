@@ -92,7 +92,7 @@ class Trace:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Average, maximum and ℓ2 norm of response and slowdown over the results, outputs, memory (PAPERS §2).
+        """Average, maximum and ℓ2 norm of response and slowdown over the results, outputs, memory.
 
         A result that is a fraction of a tuple counts with its fraction.
         """

@@ -1,18 +1,15 @@
 """The papers' worked examples: every printed number beside the one computed here."""
 
-from penstock.experiments.examples.bbdm03 import example_1 as bbdm03_example_1
-from penstock.experiments.examples.cells import Cell
-from penstock.experiments.examples.jc03 import table_2 as jc03_table_2
-from penstock.experiments.examples.p04 import table_1_1 as p04_table_1_1
-from penstock.experiments.examples.sclp08 import example_1 as sclp08_example_1
+from penstock.experiments.examples import bbdm03, jc03, p04, sclp08
+from penstock.experiments.examples.cells import Cell, Example
 
-EXAMPLES = (jc03_table_2, bbdm03_example_1, p04_table_1_1, sclp08_example_1)
-"""One function an example, in the order they are shown; each returns its cells."""
+EXAMPLES: tuple[Example, ...] = (jc03.TABLE_2, bbdm03.EXAMPLE_1, p04.TABLE_1_1, sclp08.EXAMPLE_1)
+"""In the order they are shown."""
 
 
 def worked_examples() -> list[Cell]:
     """Return every cell of every worked example."""
-    return [cell for example in EXAMPLES for cell in example()]
+    return [cell for example in EXAMPLES for cell in example.cells()]
 
 
-__all__ = ["EXAMPLES", "Cell", "worked_examples"]
+__all__ = ["EXAMPLES", "Cell", "Example", "worked_examples"]

@@ -1,9 +1,9 @@
 """BBDM03 Example 1: Greedy against FIFO on a fast, selective operator below a slow one.
 
-The paper's digits are damaged; these were recomputed from its rules by hand (PAPERS §5).
+The paper's digits are damaged; these were recomputed from its rules by hand.
 """
 
-from penstock.experiments.examples.cells import Cell, row
+from penstock.experiments.examples.cells import Cell, Example, row
 from penstock.network import Network
 from penstock.policies import POLICIES
 from penstock.simulator import BBDM03, run_fractional
@@ -25,3 +25,11 @@ def example_1() -> list[Cell]:
         *row(PAPER, EXAMPLE, "queue size, Greedy", TIMES, "1 1.2 1.4 1.6 1.8 2.0 2.2 0.2 0", greedy.queue_at),
         *row(PAPER, EXAMPLE, "queue size, FIFO", TIMES, "1 1.2 2.0 2.2 3.0 3.2 4.0 0.2 0", fifo.queue_at),
     ]
+
+
+EXAMPLE_1 = Example(
+    PAPER,
+    EXAMPLE,
+    example_1,
+    note='The digits of our copy of the paper are damaged: "printed" is its rules worked by hand.',
+)

@@ -1,4 +1,4 @@
-"""One printed number of a paper, and the computed one it is compared with."""
+"""A worked example: the numbers a paper prints, each with the computed one it is compared with."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,6 +50,16 @@ class Cell:
             "computed": float(self.computed),
             "ok": self.ok,
         }
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example of a paper; `note` says what a reader of the comparison must know."""
+
+    paper: str
+    name: str
+    cells: Callable[[], list[Cell]]
+    note: str = ""
 
 
 def row(

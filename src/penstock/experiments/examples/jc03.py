@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from penstock.experiments.examples.cells import Cell, row
+from penstock.experiments.examples.cells import Cell, Example, row
 from penstock.network import Network, NetworkBuilder, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import JC03, Trace, run_fractional
@@ -59,3 +59,6 @@ def _cells(name: str, policy: Policy, queue: str, latency: dict[int, str], throu
 def _latency(trace: Trace, time: int) -> Number:
     """The latency of the output at `time`; an impossible one, -1, if there is none."""
     return next((result.response for result in trace.results if result.time == time), -1)
+
+
+TABLE_2 = Example(PAPER, EXAMPLE, table_2)

@@ -4,7 +4,7 @@ The text's further figures for MTIQ (a first output "about t = 14", a rate of 0.
 them: one arrival each time unit gives O1 alone the whole processor. They are not compared.
 """
 
-from penstock.experiments.examples.cells import Cell, row
+from penstock.experiments.examples.cells import Cell, Example, row
 from penstock.network import Network
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import P04, run_fractional
@@ -33,3 +33,11 @@ def _cells(name: str, policy: Policy, queue: str, output: str) -> list[Cell]:
         *row(PAPER, EXAMPLE, f"queue size, {name}", TIMES, queue, trace.queue_at),
         *row(PAPER, EXAMPLE, f"output so far, {name}", TIMES, output, lambda t: trace.output_between(-1, t)),
     ]
+
+
+TABLE_1_1 = Example(
+    PAPER,
+    EXAMPLE,
+    table_1_1,
+    note="Not compared: what the text says of MTIQ after t = 5 contradicts its own rules.",
+)

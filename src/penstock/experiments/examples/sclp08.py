@@ -1,6 +1,6 @@
 """SCLP08 Example 1: HR against HNR on two queries and three tuples that wait."""
 
-from penstock.experiments.examples.cells import Cell
+from penstock.experiments.examples.cells import Cell, Example
 from penstock.network import Network
 from penstock.simulator import SCLP08, run_fractional
 
@@ -24,3 +24,6 @@ def example_1() -> list[Cell]:
             Cell(PAPER, EXAMPLE, name.upper(), "avg. slowdown", slowdown, metrics["avg_slowdown"]),
         ]
     return cells
+
+
+EXAMPLE_1 = Example(PAPER, EXAMPLE, example_1)
