@@ -1,10 +1,12 @@
 """Whatever is wrong with a network is said in one sentence that names the part, and leaves nothing behind."""
 
 import math
+from decimal import Decimal
 
 import pytest
 
 from penstock import Network, NetworkBuilder, NetworkError, Operator, PenstockError, Query, Stream, Window
+from penstock.network import semijoin_average
 
 
 def two_queries():
@@ -28,6 +30,30 @@ def two_queries():
         (lambda: Network.chains([[(1, 1)]], stream=["a", "b"]), "1 queries and 2 streams"),
         (lambda: Network.chains([[(1, 1)]], stream=""), "name of a stream must be a string that is not empty"),
         (lambda: Network.chains([[(1, 1)]], rate=0), "rate of stream 's' must be above 0, not 0"),
+        (lambda: Network.chains(None), "the queries must be a list, not None"),
+        (lambda: Network.chains([5]), "operators of query 'q1' must be a list, not 5"),
+        (lambda: Network.chains([[(1, 1)]], stream=None), "the streams must be a list, not None"),
+        (lambda: Network.chains([[(1, 1)]], stream="q1.o1"), "'q1.o1' stands for more than one"),
+        (lambda: Network.chains([[(1e-300, 1)]]), "cost of operator 'q1.o1' must be within 1e+100"),
+        (lambda: Network.chains([[(10**5000, 1)]]), "cost of operator 'q1.o1' must be within 1e+100"),
+        (lambda: Network.chains([[(Decimal("sNaN"), 1)]]), "must be a finite number"),
+        (lambda: Network(None), "the streams of a network must be a list"),
+        (lambda: Operator("o", ("s",), 1, windows=None), "windows of operator 'o' must be a list"),
+        (lambda: Operator("o", ("s",), 1, expression=5), "expression of operator 'o' must be a string"),
+        (lambda: Operator("o", ("s", "r"), (1, 2, 3), kind="join"), "'o' has 2 inputs and 3 costs"),
+        (
+            lambda: Operator("o", ("s", "r"), (1, 0), kind="join"),
+            "cost of input 1 of operator 'o' must be",
+        ),
+        (lambda: NetworkBuilder().join("j", "ab", cost=1), "inputs of operator 'j' must be a list, not 'ab'"),
+        (lambda: NetworkBuilder().join("j", None, cost=1), "inputs of operator 'j' must be a list"),
+        (lambda: two_queries().register("q9", "q1.o1", ["x"]), "'x' is not a operator"),
+        (lambda: two_queries().operator(["q1.o1"]), "there is no operator ['q1.o1']"),
+        (lambda: two_queries().S("q1"), "q1 is not a path of this network"),
+        (lambda: two_queries().measured(costs={"q1.o9": 1}), "there is no operator 'q1.o9'"),
+        (lambda: two_queries().measured(selectivities={"q1.o1": -1}), "selectivity of operator 'q1.o1' must be"),
+        (lambda: two_queries().measured(rates={"r": 1}), "there is no stream 'r'"),
+        (lambda: semijoin_average((0, 0), (1, 1), (1, 1)), "rate of an input must be above 0"),
         (lambda: Window("range", 0), "size of a range window must be above 0"),
         (lambda: Window("hopping", 1), "a window is 'range' or 'rows', not 'hopping'"),
         (lambda: Stream("s", size=-1), "tuple size of stream 's' must be above 0"),
@@ -35,7 +61,7 @@ def two_queries():
         (lambda: Operator("o", ("s",), 1, kind="sort"), "'o' has the unknown kind 'sort'"),
         (lambda: Operator("o", ("s",), 1, kind="join"), "'o' is a join and needs two inputs or more, not 1"),
         (lambda: Operator("o", ("s", "r"), 1), "'o' is a select and needs one input, not 2"),
-        (lambda: Operator("o", "s", 1), "inputs of operator 'o' must be a sequence of names, not 's'"),
+        (lambda: Operator("o", "s", 1), "inputs of operator 'o' must be a list, not 's'"),
         (
             lambda: Operator("o", ("s", "r"), 1, kind="join", windows=(Window("rows", 1),)),
             "'o' has 2 inputs and 1 windows",

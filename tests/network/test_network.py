@@ -78,6 +78,33 @@ def test_equal_expressions_over_equal_inputs_are_one_operator():
         build.operator("cheap", "s", cost=1, selectivity=0.1)
 
 
+def test_the_same_predicate_over_other_windows_is_another_operator():
+    build = ps.NetworkBuilder()
+    build.stream("a")
+    build.stream("b")
+    names = [
+        build.join(f"j{rows}", ["a", "b"], cost=1, windows=[ps.Window("rows", rows)] * 2, expression="a.x = b.x")
+        for rows in (5, 50)
+    ]
+    assert names == ["j5", "j50"]
+
+
+def test_measures_change_and_the_operator_stays_the_same():
+    """A running system has learnt a cost; a new query over the same plan shares it and keeps what was learnt."""
+    plan = ps.Operator("big", ("s",), 1, 0.5, expression="bytes > 1200")
+    net = ps.Network((ps.Stream("s"),), (plan,), (ps.Query("q1", "big"),))
+    learnt = net.measured(costs={"big": 3}, selectivities={"big": 0.1}, rates={"s": 7})
+    assert (learnt.operator("big").cost, learnt.operator("big").selectivity, learnt.rates["big"]) == (
+        3,
+        0.1,
+        pytest.approx(0.7),
+    )
+    both = learnt.register("q2", "big", [plan])
+    assert both.operator("big").cost == 3
+    with pytest.raises(ps.NetworkError, match="differs"):
+        learnt.register("q2", "big", [ps.Operator("big", ("s",), 1, 0.5, expression="bytes > 64")])
+
+
 def test_unregistering_removes_what_only_that_query_used():
     net = shared_select()
     without_c = net.unregister("qc")

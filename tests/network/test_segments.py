@@ -88,6 +88,13 @@ def test_registering_and_unregistering_leave_the_segments_of_a_fresh_network(dra
     assert {name for s in left.segments() for name in s.operators} == {op.name for op in left.operators}
 
 
+def test_simplified_segments_take_three_quarters_exactly():
+    """A release that is 3/4 of the one below it still belongs; a little less does not."""
+    for cost, count in ((3.6, 1), (3.7, 2)):  # (1 / 2.7) · 3/4 = 1 / 3.6
+        net = Network.chains([[(2.7, 0), (cost, 0)]])
+        assert len(net.exact().simplified_segments()) == count
+
+
 def test_simplified_segments_cut_a_path_once():
     net = Network.chains([[(1, 0.8), (10, 0.5), (1, 0.1), (10, 1)], [(1, 0.5), (1, 0.2)]])
     assert [segment.operators for segment in net.simplified_segments()] == [

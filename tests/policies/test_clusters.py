@@ -27,7 +27,7 @@ def test_uniform_clusters_hold_priorities_within_a_width(values, count):
     width = (max(values) - min(values)) / count
     for value, lower, number in zip(values, pseudo, numbers, strict=True):
         assert 1 <= number <= count
-        assert lower <= value
+        assert lower <= value * (1 + 1e-9)
         assert value <= lower + width * (1 + 1e-9) + 1e-9
 
 
@@ -37,6 +37,15 @@ def test_clusters_keep_the_order(values, count, spacing):
     ranked = sorted(zip(values, pseudo, numbers, strict=True))
     assert [p for _, p, _ in ranked] == sorted(pseudo)
     assert [n for _, _, n in ranked] == sorted(numbers)
+
+
+def test_a_priority_on_a_bound_belongs_to_the_range_that_begins_there():
+    assert Clusters(5, "log").assign([10**i for i in range(6)])[1] == [1, 2, 3, 4, 5, 5]
+    assert Clusters(3, "uniform").assign([0.1, 0.2, 0.3, 0.4])[1] == [1, 2, 3, 3]
+
+
+def test_clusters_reach_from_the_smallest_to_the_largest_numbers():
+    assert Clusters(2, "log").assign([1e-290, 1e290])[1] == [1, 2]
 
 
 def test_units_without_a_positive_priority_are_a_cluster_of_their_own():
@@ -50,3 +59,4 @@ def test_clustered_units_carry_the_pseudo_priority():
     assert [unit.cluster for unit in units] == [2, 2, 1]
     assert units[0].static == units[1].static == pytest.approx(1e-3)
     assert units[2].static == pytest.approx(1e-6)
+    assert [unit.cost for unit in units] == [1.0, 2.0, 100.0]  # so that the set-up cost still counts

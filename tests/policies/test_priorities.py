@@ -1,6 +1,8 @@
 """gain ÷ cost × urgency, term by term, against the papers' formulas; and the batch form."""
 
+import pickle
 from fractions import Fraction
+from fractions import Fraction as F
 
 import pytest
 from hypothesis import given
@@ -19,7 +21,7 @@ FORMULAS = {  # as the papers print them; W is the age, Q the length
     "chain": lambda f, w, q: f.drop / f.span,
     "path_capacity": lambda f, w, q: 1 / f.C,
     "threshold": lambda f, w, q: 1 / f.C,
-    "srpt": lambda f, w, q: 1 / f.T,
+    "srpt": lambda f, w, q: 1 / f.ideal,
     "hr": lambda f, w, q: f.S / f.C,
     "hnr": lambda f, w, q: f.S / (f.C * f.T),
     "lsf": lambda f, w, q: w / f.T,
@@ -28,10 +30,9 @@ FORMULAS = {  # as the papers print them; W is the age, Q the length
     "hr_oracle": lambda f, w, q: f.S / f.C,
     "hnr_oracle": lambda f, w, q: f.S / (f.C * f.T),
 }
+NUMBERS = ["S", "C", "T", "ideal", "released", "time", "drop", "span"]
 positive = st.integers(1, 1000).map(lambda n: Fraction(n, 7))
-features = st.builds(
-    Features, query=st.just("q"), **dict.fromkeys(["S", "C", "T", "released", "time", "drop", "span"], positive)
-)
+features = st.builds(Features, query=st.just("q"), **dict.fromkeys(NUMBERS, positive))
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -40,10 +41,38 @@ def test_priorities_are_the_papers_formulas(name, f, age, length):
     assert POLICIES[name].priority(f, age=age, length=length) == FORMULAS[name](f, age, length)
 
 
+# One query, (cost, selectivity) 2, 1/2; 1, 1/5; 10, 1. Of a tuple 1, 1/2, 1/10 and 0 are left at times 0, 2,
+# 5/2 and 7/2; the slopes 1/4, 4/5, 1/10 make a chain of the first two, and so do the segments' releases.
+BY_HAND = {  # static part at each of the three queues, or of each unit
+    "fifo": [1, 1, 1],
+    "round_robin": [1, 1, 1],
+    "aurora": [F(1, 10) / F(7, 2), F(1, 5) / 3, F(1, 10)],
+    "greedy": [F(1, 2) / 2, F(4, 5), F(1, 10)],
+    "mtiq": [1, 1, 1],
+    "chain": [F(9, 10) / F(5, 2), F(9, 10) / F(5, 2), F(1, 10)],
+    "path_capacity": [1 / F(7, 2), F(1, 3), F(1, 10)],
+    "segment": [F(9, 10) / F(5, 2), F(1, 10)],
+    "simplified_segment": [F(9, 10) / F(5, 2), F(1, 10)],
+    "threshold": [1 / F(7, 2), F(1, 3), F(1, 10)],
+    "srpt": [F(1, 13), F(1, 11), F(1, 10)],
+    "hr": [F(1, 10) / F(7, 2), F(1, 5) / 3, F(1, 10)],
+    "hnr": [F(1, 10) / F(7, 2) / 13, F(1, 5) / 3 / 13, F(1, 10) / 13],
+    "lsf": [F(1, 13)] * 3,
+    "brt": [F(1, 10) / F(7, 2), F(1, 5) / 3, F(1, 10)],
+    "bsd": [F(1, 10) / F(7, 2) / 169, F(1, 5) / 3 / 169, F(1, 10) / 169],
+    "hr_oracle": [F(1, 10) / F(7, 2), F(1, 5) / 3, F(1, 10)],
+    "hnr_oracle": [F(1, 10) / F(7, 2) / 13, F(1, 5) / 3 / 13, F(1, 10) / 13],
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_static_parts_by_hand(name):
+    net = ps.Network.chains([[(F(2), F(1, 2)), (F(1), F(1, 5)), (F(10), F(1))]])
+    assert [unit.static for unit in units_of(net, POLICIES[name])] == BY_HAND[name]
+
+
 floats = st.floats(1e-6, 1e6, allow_nan=False)
-float_features = st.builds(
-    Features, query=st.just("q"), **dict.fromkeys(["S", "C", "T", "released", "time", "drop", "span"], floats)
-)
+float_features = st.builds(Features, query=st.just("q"), **dict.fromkeys(NUMBERS, floats))
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
@@ -64,7 +93,7 @@ def test_set_up_cost_is_shared_by_the_batch(f, overhead, n):
 
 
 def test_a_policy_without_cost_ignores_the_set_up_cost():
-    f = Features("q", *[Fraction(1)] * 7)
+    f = Features("q", *[Fraction(1)] * 8)
     assert POLICIES["fifo"].priority(f, n=3, overhead=100, age=5) == 5
 
 
@@ -115,16 +144,32 @@ def test_path_units_serve_every_queue_exactly_once(drawn):
         ),
         (lambda p: p.threshold(POLICIES["segment"], memory=5, beta=1), "must be between 0.5 and 1, not 1"),
         (lambda p: p.threshold(POLICIES["threshold"]), "cannot be a mode of another"),
+        (lambda p: POLICIES["greedy"].shared("sum"), "'greedy' ranks a unit by itself, whoever shares it"),
+        (lambda p: p.clustered(3).oracle(), "cannot be clustered"),
+        (lambda p: p.threshold("chain"), "needs the policy that saves memory, not 'chain'"),
+        (lambda p: ps.Policy("x", "path", None, None), "must be terms"),
         (lambda p: ps.Policy("x", "plan", p.gain, None), "unknown unit 'plan'"),
         (lambda p: ps.Policy("x", "path", p.gain, None, "hurry"), "unknown urgency 'hurry'"),
         (lambda p: ps.Policy("x", "path", p.gain, None, tie=("oldest",)), "must end with 'id'"),
-        (lambda p: p.priority(Features("q", *[1] * 7), n=0, overhead=1), "size of a batch must be above 0"),
+        (lambda p: p.priority(Features("q", *[1] * 8), n=0, overhead=1), "size of a batch must be above 0"),
     ],
 )
 def test_combinations_without_meaning_are_refused(change, says):
     with pytest.raises(ps.PolicyError) as caught:
         change(POLICIES["hnr"])
     assert says in str(caught.value)
+
+
+def test_combinators_reach_the_policy_that_saves_memory():
+    policy = POLICIES["threshold"].every(7).level("operator").by_age_and_length()
+    saving = policy.saving.policy
+    assert (saving.oldest_every, saving.scheduling_point, saving.urgency) == (7, "operator", "age × length")
+    assert POLICIES["threshold"].saving.policy is POLICIES["simplified_segment"]
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_policies_can_be_sent_to_another_process(name):
+    assert pickle.loads(pickle.dumps(POLICIES[name])) == POLICIES[name]
 
 
 def test_combinators_add_up():

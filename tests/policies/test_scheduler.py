@@ -35,6 +35,13 @@ def test_ties_go_to_the_oldest_then_to_the_lower_id():
     assert chosen(scheduler, o1=(2, 7, 5), o2=(2, 7, 5)) == ["o1"]
 
 
+def test_of_tuples_that_arrived_together_the_greater_static_part_goes_first():
+    net = ps.Network.chains([[(5, 0.1)], [(1, 1)]], stream=["a", "b"])
+    heads = {0: Waiting(0, 0, 1), 1: Waiting(0, 1, 1)}
+    for name in ("bsd", "brt", "lsf"):
+        assert Scheduler(net, POLICIES[name]).choose(0, lambda unit: heads[unit.id])[0].name == "b→q2.o1"
+
+
 def test_at_age_nothing_the_greater_static_part_wins():
     net = ps.Network.chains([[(5.0, 1.0)], [(2.0, 1.0)]])
     scheduler = Scheduler(net, POLICIES["bsd"])
@@ -65,6 +72,25 @@ def test_every_nth_decision_goes_to_the_oldest_tuple():
     assert [chosen(scheduler, **queues)[0] for _ in range(6)] == ["o0", "o0", "o2", "o0", "o0", "o2"]
 
 
+def test_a_guarded_decision_does_not_move_the_cycle():
+    scheduler = operators(POLICIES["round_robin"].every(2))
+    busy = {"o0": (0, 0, 1), "o1": (5, 1, 1), "o2": (5, 2, 1)}
+    assert [chosen(scheduler, **busy)[0] for _ in range(6)] == ["o0", "o0", "o1", "o0", "o2", "o0"]
+
+
+def test_what_releases_less_than_nothing_gains_by_waiting_too():
+    """A stored-table join that multiplies, alone with itself: the older and longer queue goes first."""
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    for name in ("o0", "o1"):
+        build.operator(name, "s", cost=1, selectivity=3, kind="lookup")
+        build.operator(f"{name}.root", name, cost=1)
+        build.query(name, f"{name}.root")
+    scheduler = Scheduler(build.build(), POLICIES["greedy"].by_age_and_length())
+    assert chosen(scheduler, o0=(9, 9, 1), o1=(0, 0, 5)) == ["o1"]
+    assert chosen(scheduler, o0=(10, 9, 1), o1=(9, 0, 1)) == ["o1"]  # of no age yet: last of all
+
+
 def test_age_and_length_lift_what_starves():
     net = ps.Network.chains([[(1.0, 1.0)], [(4.0, 1.0)]])
     plain, fair = (Scheduler(net, p) for p in (POLICIES["hr"], POLICIES["hr"].by_age_and_length()))
@@ -80,16 +106,61 @@ def test_the_set_up_cost_makes_batches_worth_waiting_for():
     assert scheduler.choose(1, lambda u: lonely if u.id == 0 else many)[0].name == "s→q2.o1"
 
 
+def test_the_set_up_cost_counts_for_clusters_and_cost_free_policies_alike():
+    net = ps.Network.chains([[(1.0, 1.0)], [(1.5, 1.0)]])
+    lonely, many = Waiting(0, 0, 1, batch=1, overhead=10), Waiting(0, 1, 40, batch=40, overhead=10)
+    clustered = Scheduler(net, POLICIES["hr"].clustered(1))
+    assert clustered.choose(1, lambda u: lonely if u.id == 0 else many)[0].name == "s→q2.o1"
+
+
+def test_shared_operators_serve_the_query_whose_turn_it_is():
+    """x is shared: it runs in the turn of either query, and the turn is that query's."""
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    build.operator("x", "s", cost=1)
+    for name in ("a", "b", "c"):
+        build.operator(name, "x" if name != "c" else "s", cost=1)
+        build.query(name, name)
+    scheduler = Scheduler(build.build(), POLICIES["aurora"])
+    waiting = {"x": (0, 0, 1), "c": (0, 0, 1)}
+    assert [chosen(scheduler, **waiting)[0] for _ in range(6)] == ["x", "x", "c", "x", "x", "c"]
+
+
+def test_memory_is_looked_at_less_often_while_there_is_plenty():
+    net = ps.Network.chains([[(1, 0.5), (2, 1)]])
+    policy = POLICIES["path_capacity"].threshold(POLICIES["segment"], memory=10, shortest=1, longest=20)
+    scheduler = Scheduler(net, policy)
+    scheduler.see_memory(0, 5, mean=2)  # half full: look again in 10
+    scheduler.see_memory(9, 10, mean=2)
+    assert scheduler.mode == "normal"
+    scheduler.see_memory(10, 10, mean=2)
+    assert (scheduler.mode, scheduler.must_shed) == ("saving", True)
+    scheduler.see_memory(10.5, 1, mean=2)
+    assert scheduler.mode == "saving"
+    scheduler.see_memory(11, 1, mean=2)
+    assert (scheduler.mode, scheduler.must_shed) == ("normal", False)
+
+
+def test_a_scheduler_moves_to_another_network_and_keeps_its_place():
+    everything = lambda unit: Waiting(0, 0, 1)  # noqa: E731
+    net = ps.Network.chains([[(1, 1)]] * 4)
+    for policy, served in ((POLICIES["round_robin"], "q3.o1"), (POLICIES["aurora"], "q3.o1")):
+        scheduler = Scheduler(net, policy)
+        assert [scheduler.choose(0, everything)[0].name for _ in range(2)] == ["q1.o1", "q2.o1"]
+        scheduler.move_to(net.unregister("q2").measured(costs={"q1.o1": 0.1}))
+        assert [scheduler.choose(0, everything)[0].name for _ in range(3)] == [served, "q4.o1", "q1.o1"]
+
+
 def test_threshold_changes_units_with_the_mode():
     net = ps.Network.chains([[(1, 0.5), (2, 1)]])
     scheduler = Scheduler(net, POLICIES["threshold"], memory=10)
     assert [unit.name for unit in scheduler.units] == ["s→q1.o1", "q1.o1→q1.o2"]
-    scheduler.see_memory(9, mean=2)
+    scheduler.see_memory(0, 9, mean=2)
     assert scheduler.mode == "saving"
     assert [unit.name for unit in scheduler.units] == ["{q1.o1, q1.o2}"]
-    scheduler.see_memory(3, mean=2)
+    scheduler.see_memory(1, 3, mean=2)
     assert scheduler.mode == "saving"
-    scheduler.see_memory(2, mean=2)
+    scheduler.see_memory(2, 2, mean=2)
     assert scheduler.mode == "normal"
 
 

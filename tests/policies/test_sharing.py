@@ -56,14 +56,14 @@ def test_pdt_takes_segments_by_falling_priority_while_the_aggregate_rises(x, oth
         taken.append(other)
     unit = units_of(shared(x, others), POLICIES["hnr"])[0]
     assert unit.static == hnr_of(x, taken)
-    assert len(unit.through) == len(unit.segments) == len(taken)
+    assert len(unit.through) == len(unit.ways) == len(taken)
 
 
 def test_what_the_tree_leaves_out_is_scheduled_from_after_the_shared_operator():
     """One good and one poor query: the tree is the good one, and the poor one's own operator is a unit."""
     net = shared((1, Fraction(1, 2)), [(1, Fraction(1)), (1000, Fraction(1, 10))])
     leaf, good, poor = units_of(net, POLICIES["hnr"])
-    assert [features.query for features in leaf.segments] == ["q0"]
+    assert [features.query for features in leaf.ways] == ["q0"]
     assert leaf.through == {Edge("x", "o0", 0)}
     assert poor.entries == (Edge("x", "o1", 0),)
     assert poor.static == Fraction(1, 10) / 1000 / 1001
@@ -84,6 +84,52 @@ def test_deeper_sharing_counts_every_shared_operator_once(sharing):
     single = Fraction(1, 8) / (1 + 1 + Fraction(3, 4))
     both = Fraction(2, 8) / (1 + 1 + 2 * Fraction(3, 4))
     assert leaf.static == (single if sharing == "max" else both)
+
+
+def test_rate_based_policies_rank_by_the_tree_unless_told_otherwise():
+    net = shared((Fraction(1), Fraction(1)), [(Fraction(1), Fraction(1))] * 3)
+    for name in ("hr", "hnr", "brt", "bsd"):
+        assert units_of(net, POLICIES[name])[0].static == units_of(net, POLICIES[name].shared("sum"))[0].static
+    assert len(units_of(net, POLICIES["fifo"])[0].ways) == 1
+
+
+@given(st.permutations(["a1", "a2", "b1", "b2"]))
+def test_the_tree_does_not_depend_on_the_order_of_declaration(order):
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    build.operator("x", "s", cost=Fraction(7, 5))
+    build.operator("a", "x", cost=Fraction(21, 10))
+    build.operator("b", "x", cost=Fraction(21, 10))
+    for name in order:
+        build.query(name, name[0])
+    first = units_of(build.build(), POLICIES["hr"])[0]
+    assert first.static == Fraction(2) / (Fraction(7, 5) + Fraction(21, 10))
+    assert [way.query for way in first.ways] == ["a1", "a2"]
+
+
+def test_the_best_side_of_a_join_speaks_for_it():
+    build = ps.NetworkBuilder()
+    build.stream("l")
+    build.stream("r")
+    build.join("j", ["l", "r"], cost=(4, 1), selectivity=Fraction(1, 2))
+    build.operator("c", "j", cost=10)
+    build.query("q", "c")
+    (join, _) = units_of(build.build(), POLICIES["greedy"])
+    assert join.static == Fraction(1, 2)  # from the right: half a tuple in one time unit
+
+
+def test_an_operator_on_two_paths_has_the_steeper_chain():
+    """On the left everything follows a slow operator and is one flat chain; on the right nothing holds it up."""
+    build = ps.NetworkBuilder()
+    build.stream("l")
+    build.stream("r")
+    build.operator("slow", "l", cost=50, selectivity=0.9)
+    build.join("j", ["slow", "r"], cost=1, selectivity=0.1)
+    build.operator("c", "j", cost=1)
+    build.query("q", "c")
+    flat, steep = Fraction(1) / (50 + Fraction(9, 10) + Fraction(9, 100)), Fraction(1) / (1 + Fraction(1, 10))
+    units = {unit.name: unit.static for unit in units_of(build.build().exact(), POLICIES["chain"])}
+    assert units == {"slow": flat, "j": steep, "c": steep}
 
 
 def test_a_group_of_five_thousand_is_ranked_quickly():

@@ -78,6 +78,7 @@ def test_service_disciplines():
     assert runs(Exhaustive()) == [3, 1]  # what arrives during the service is served too
     assert runs(Limited(2)) == [2, 1, 1]
     assert runs(Workload(ratio=Fraction(1, 2), threshold=Fraction(1, 2))) == [1, 1, 1, 1]
+    assert runs(Workload(ratio=Fraction(1, 100), threshold=0)) == [1, 1, 1, 1]  # never less than a tuple
 
 
 def test_round_robin_gives_each_operator_a_quantum():
@@ -86,6 +87,46 @@ def test_round_robin_gives_each_operator_a_quantum():
     trace = run_fractional(net, {"a": [0] * 3, "b": [0] * 3}, "round_robin", rules)
     served = [(run.units[0], run.end - run.start) for run in trace.runs]
     assert served == [("q1.o1", 2), ("q2.o1", 2), ("q1.o1", 1), ("q2.o1", 1)]
+
+
+def test_where_fractions_cost_a_tuple_a_run_takes_one_whatever_the_queue():
+    """0.9 waits in one queue of a join and a tuple in the other: one run each, at a full cost each."""
+    build = ps.NetworkBuilder()
+    build.stream("a")
+    build.stream("b")
+    build.operator("x", "a", cost=1, selectivity=0.9)
+    build.join("j", ["x", "b"], cost=1)
+    build.query("q", "j")
+    trace = run_fractional(build.build(), {"a": [0], "b": [0.5]}, "mtiq", P04)
+    assert [(run.units[0], run.start, run.end) for run in trace.runs] == [("x", 0, 1), ("j", 1, 2), ("j", 2, 3)]
+
+
+def test_what_was_begun_is_finished_as_it_was_begun():
+    """A tuple is begun on its path and interrupted when memory runs short: six time units of work in all."""
+    trace = run_fractional(one((2, 0.5), (8, 1)), {"s": [0]}, "threshold", BBDM03, memory=2)
+    assert trace.results[0].time == 6
+
+
+def test_results_leave_when_they_are_made_also_of_an_interrupted_tuple():
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    build.operator("x", "s", cost=1)
+    build.operator("y", "x", cost=1)
+    build.operator("z", "x", cost=5)
+    build.query("q1", "y")
+    build.query("q2", "z")
+    for rules in (SCLP08, BBDM03):
+        trace = run_fractional(build.build(), {"s": [0]}, POLICIES["hr"].shared("sum"), rules)
+        assert [(d.query, d.time) for d in trace.departures] == [("q1", 2), ("q2", 7)]
+
+
+def test_the_policy_knows_the_batch_and_the_set_up_cost():
+    """HR alone would serve the cheap query's one tuple; with c0 = 10 the four of the other are worth more."""
+    net = ps.Network.chains([[(1, 1)], [(Fraction(3, 2), 1)]], ["a", "b"])
+    arrivals = {"a": [0], "b": [0] * 4}
+    rules = Rules(service=Exhaustive())
+    assert order(run_fractional(net, arrivals, "hr", rules))[0] == "a→q1.o1"
+    assert order(run_fractional(net, arrivals, "hr", rules, setup_cost=10))[0] == "b→q2.o1"
 
 
 def test_an_oracle_serves_what_will_produce():
@@ -116,12 +157,40 @@ def test_an_oracle_knows_what_is_already_done():
     assert [result.query for result in plain.results] == ["q2", "q1"]
 
 
+def test_an_oracle_counts_a_result_once_where_an_operator_feeds_both_sides_of_a_join():
+    """x and then j twice, half a result each: 1 in 3 time units, less than y's 1 in 2."""
+    build = ps.NetworkBuilder()
+    build.stream("a")
+    build.stream("b")
+    build.operator("x", "a", cost=1)
+    build.join("j", ["x", "x"], cost=1, selectivity=Fraction(1, 2))
+    build.operator("y", "b", cost=2)
+    build.query("q1", "j")
+    build.query("q2", "y")
+    trace = run_fractional(build.build(), {"a": [0], "b": [0]}, "hr_oracle")
+    assert order(trace)[0] == "b→y"
+
+
+def test_an_oracle_looks_at_the_queries_it_serves():
+    """Of two queries behind x only the one in the tree counts; the other's long work is not its cost."""
+    build = ps.NetworkBuilder()
+    build.stream("a")
+    build.stream("b")
+    build.operator("x", "a", cost=1)
+    build.operator("near", "x", cost=1)
+    build.operator("far", "x", cost=100)
+    build.operator("y", "b", cost=3)
+    for name in ("near", "far", "y"):
+        build.query(f"q.{name}", name)
+    trace = run_fractional(build.build(), {"a": [0], "b": [0]}, "hr_oracle")
+    assert order(trace) == ["a→x", "b→y", "x→far"]
+
+
 def test_discarded_tuples_depart_with_nothing():
     trace = run_fractional(one((1, 0.5), (1, 1)), {"s": [0]}, "hr", fates={("q1.o1", 0): 0})
     assert [(d.time, d.amount) for d in trace.departures] == [(1, 0)]
     assert trace.results == ()
-    with pytest.raises(ps.PenstockError, match="no results"):
-        _ = trace.metrics
+    assert trace.metrics == {"outputs": 0, "mean_memory": 1, "peak_memory": 1}
 
 
 def test_shared_operators_run_once_and_each_result_leaves_in_its_turn():
@@ -135,6 +204,11 @@ def test_shared_operators_run_once_and_each_result_leaves_in_its_turn():
     trace = run_fractional(build.build(), {"s": [0]}, POLICIES["hr"].shared("sum"))
     assert [(d.query, d.time) for d in trace.departures] == [("qa", 3), ("qb", 7)]
     assert [d.slowdown for d in trace.departures] == [1, Fraction(7, 5)]
+
+
+def test_a_tuple_alone_has_no_slowdown():
+    (result,) = run_fractional(one((1, 0.5), (4, 1)), {"s": [3]}, "chain").results
+    assert (result.response, result.slowdown) == (3, 1)
 
 
 def test_slowdown_of_a_join_leaves_out_the_other_sides_work():
@@ -160,6 +234,26 @@ def test_threshold_saves_memory_when_it_runs_short():
     assert normal.runs == run_fractional(net, burst, "path_capacity", JC03).runs
     assert chain.peak_memory <= saving.peak_memory < normal.peak_memory
     assert any(unit.startswith("{") for run in saving.runs for unit in run.units)
+
+
+def test_the_mean_memory_moves_the_thresholds_and_counts_from_the_first_arrival():
+    net = one((1, 0.1), (50, 1))
+    units = []
+    for start in (0, 1000):
+        trace = run_fractional(net, {"s": [start + i for i in range(10)]}, "threshold", JC03, memory=6)
+        units.append([run.units for run in trace.runs])
+    assert units[0] == units[1]
+    modes = [run[0].startswith("{") for run in units[0]]
+    # T_max is (1 + mean/6)/2 · 6: with a mean of 0 saving would begin at 3, and it begins later
+    first = modes.index(True)
+    queue = run_fractional(net, {"s": range(10)}, "threshold", JC03, memory=6)
+    assert queue.queue_at(queue.runs[first].start) > 4
+    assert modes[:first] == [False] * first
+
+
+def test_a_level_of_the_query_takes_an_operator_policy_to_the_root():
+    trace = run_fractional(one((1, 0.5), (1, 1)), {"s": [0, 0]}, POLICIES["chain"].level("query"))
+    assert [(run.start, run.end) for run in trace.runs] == [(0, Fraction(3, 2)), (Fraction(3, 2), 3)]
 
 
 def test_clustered_processing_runs_the_cluster_as_one():
@@ -214,6 +308,10 @@ def test_nothing_arrives():
         ({"s": [-1]}, "arrival 0 of stream 's' must be at least 0, not -1"),
         ({"s": [0, math.nan]}, "arrival 1 of stream 's' must be a finite number, not nan"),
         ({"s": ["soon"]}, "arrival 0 of stream 's' must be a number, not 'soon'"),
+        ({"s": None}, "arrivals of stream 's' must be a list of times, not None"),
+        ({"s": "12"}, "arrivals of stream 's' must be a list of times, not '12'"),
+        ([0, 1], "a mapping from stream to times"),
+        ({"s": [10**5000]}, "arrival 0 of stream 's' must be within 1e+100"),
     ],
 )
 def test_bad_arrivals_are_refused(arrivals, says):
@@ -228,6 +326,11 @@ def test_bad_arrivals_are_refused(arrivals, says):
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "ffo"), "Did you mean 'fifo'?"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", fates={("q1.o9", 0): 1}), "no operator 'q1.o9'"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", fates={("q1.o1", 0): -1}), "must be at least 0"),
+        (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", fates={("q1.o1", 1): 1}), "no such tuple"),
+        (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", fates={"q1.o1": 1}), "(operator, number"),
+        (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", memory=math.nan), "memory limit"),
+        (lambda: run_fractional(one((1, 1)), {"s": [0]}, ["hr"]), "no policy ['hr']"),
+        (lambda: Rules(service=None), "service must be"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", setup_cost=-1), "set-up cost must be at least 0"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "threshold", memory=0), "memory limit"),
         (lambda: Rules(quantum=0), "the quantum must be above 0"),

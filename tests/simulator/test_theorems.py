@@ -191,7 +191,7 @@ def test_they_differ_where_something_is_filtered_and_at_operator_level():
         name: run_fractional(whole, {"a": [0], "b": [1]}, POLICIES[name].level("operator")).runs[1].units
         for name in ("hr", "hnr", "srpt")
     }
-    assert level == {"hr": ("q1.o1→q1.o2",), "hnr": ("b→q2.o1",), "srpt": ("b→q2.o1",)}
+    assert level == {"hr": ("q1.o1→q1.o2",), "hnr": ("b→q2.o1",), "srpt": ("q1.o1→q1.o2",)}
 
 
 @pytest.mark.slow

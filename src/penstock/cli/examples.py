@@ -12,6 +12,7 @@ from rich.text import Text
 
 from penstock.cli.style import COMPACT, wide_console
 from penstock.experiments.examples import EXAMPLES, Cell, Example
+from penstock.experiments.examples.cells import decimals
 
 
 def examples(
@@ -71,7 +72,7 @@ def _row(columns: Iterable[str], cells: dict[str, Cell], computed: bool) -> list
         elif not computed:
             texts.append(Text(cell.printed))
         elif cell.ok:
-            texts.append(Text(f"{float(cell.computed):.{cell.digits}f}", style="green"))
+            texts.append(Text(f"{float(cell.computed):.{decimals(cell.printed)}f}", style="green"))
         else:
             texts.append(Text(f"{float(cell.computed):g} ✗", style="bold red"))
     return texts

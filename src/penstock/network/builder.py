@@ -6,7 +6,7 @@ from penstock.errors import NetworkError
 from penstock.network.checks import check_inputs, check_root
 from penstock.network.network import Network
 from penstock.network.numbers import Number
-from penstock.network.operator import Kind, Operator, Query, Stream, Window
+from penstock.network.operator import Kind, Operator, Query, Stream, Window, listed
 
 
 class NetworkBuilder:
@@ -30,7 +30,7 @@ class NetworkBuilder:
         self._streams = {stream.name: stream for stream in start.streams}
         self._operators = {operator.name: operator for operator in start.operators}
         self._queries = {query.name: query for query in start.queries}
-        self._same = {(op.inputs, op.expression): op.name for op in start.operators}
+        self._same = {op.identity: op.name for op in start.operators}
 
     def stream(self, name: str, rate: Number | None = None, size: Number = 1) -> str:
         """Add a stream and return its name."""
@@ -52,7 +52,7 @@ class NetworkBuilder:
     ) -> str:
         """Add an operator with one input and return its name.
 
-        If one with the same input and the same `expression` is there already, that one's name is returned.
+        If the same `expression` over the same input is there already, that operator's name is returned.
         """
         return self._add(Operator(name, (source,), cost, selectivity, kind, size, (), expression))
 
@@ -61,7 +61,7 @@ class NetworkBuilder:
         name: str,
         sources: Sequence[str],
         *,
-        cost: Number,
+        cost: Number | tuple[Number, ...],
         selectivity: Number = 1,
         windows: Iterable[Window] = (),
         size: Number | None = None,
@@ -70,11 +70,11 @@ class NetworkBuilder:
         """Add a join and return its name.
 
         With windows (one for each input) `selectivity` is that of the predicate; without, it is outputs per
-        input tuple, whichever side that came from.
+        input tuple, whichever side that came from. The `cost` may differ by input.
         """
-        return self._add(
-            Operator(name, tuple(sources), cost, selectivity, "join", size, tuple(windows), expression)
-        )
+        inputs = listed(sources, f"the inputs of operator {name!r}")
+        held = listed(windows, f"the windows of operator {name!r}")
+        return self._add(Operator(name, inputs, cost, selectivity, "join", size, held, expression))
 
     def query(self, name: str, root: str) -> None:
         """Register a query whose result is the output of `root`."""
@@ -91,12 +91,11 @@ class NetworkBuilder:
         )
 
     def _add(self, operator: Operator) -> str:
-        meaning = (operator.inputs, operator.expression)
-        if operator.expression and meaning in self._same:
-            return self._same[meaning]
+        if operator.expression and operator.identity in self._same:
+            return self._same[operator.identity]
         self._check_new(operator.name)
         check_inputs(operator, self._streams.keys() | self._operators.keys())
-        self._same[meaning] = operator.name
+        self._same[operator.identity] = operator.name
         self._operators[operator.name] = operator
         return operator.name
 

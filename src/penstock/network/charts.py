@@ -1,7 +1,7 @@
 """Progress charts and their lower envelopes (BBDM03 §3): the geometry behind Chain."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from penstock.errors import NetworkError
 from penstock.network.numbers import Number
@@ -43,30 +43,18 @@ class ProgressChart:
             raise NetworkError("the last point of a progress chart has size 0")
 
     def envelope(self) -> tuple[Chain, ...]:
-        """Return the chains of the lower envelope: from each point on to its steepest-descent operator point."""
+        """Return the chains of the lower envelope: each ends at the steepest-descent point from its start.
+
+        Operators are joined from left to right: one that is steeper than the chain before it belongs to it. An
+        equally steep one does not, so that ties go to the nearest point.
+        """
         chains: list[Chain] = []
-        here = 0
-        while here < len(self.points) - 1:
-            chain = self._steepest(here)
+        for place, ((time, size), (later, smaller)) in enumerate(pairwise(self.points)):
+            if later == time:  # nothing reaches the operators from here on: they have nothing to release
+                return (*chains, Chain(place, len(self.points) - 1, 0, 1))
+            chain = Chain(place, place + 1, size - smaller, later - time)
+            while chains and chain.slope > chains[-1].slope:
+                before = chains.pop()
+                chain = Chain(before.start, chain.stop, before.drop + chain.drop, before.span + chain.span)
             chains.append(chain)
-            here = chain.stop
         return tuple(chains)
-
-    def _steepest(self, here: int) -> Chain:
-        time, size = self.points[here]
-        best: Chain | None = None
-        for stop in range(here + 1, len(self.points)):
-            later, smaller = self.points[stop]
-            if later == time:
-                continue
-            chain = Chain(here, stop, size - smaller, later - time)
-            if best is None or chain.slope > best.slope:  # ties: the nearest point
-                best = chain
-        if best is None:  # nothing reaches the operators from here on: they have nothing to release
-            return Chain(here, len(self.points) - 1, 0, 1)
-        return best
-
-
-def chain_of(chains: Sequence[Chain], position: int) -> Chain:
-    """Return the chain that holds the operator at `position` of the path."""
-    return next(chain for chain in chains if chain.start <= position < chain.stop)

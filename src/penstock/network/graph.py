@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from penstock.errors import NetworkError, nearest
 from penstock.network.checks import check_parts, dependency_order
-from penstock.network.operator import Edge, Operator, Query, Stream
+from penstock.network.operator import Edge, Operator, Query, Stream, listed
 
 Part = TypeVar("Part")
 
@@ -48,7 +48,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         for part in ("streams", "operators", "queries"):
-            object.__setattr__(self, part, tuple(getattr(self, part)))
+            object.__setattr__(self, part, listed(getattr(self, part), f"the {part} of a network"))
         check_parts(self.streams, self.operators, self.queries)
         object.__setattr__(self, "operators", dependency_order(self.streams, self.operators, self.queries))
 
@@ -149,7 +149,7 @@ class Graph:
 
 
 def _found(parts: Mapping[str, Part], name: str, what: str) -> Part:
-    if name not in parts:
+    if not isinstance(name, str) or name not in parts:
         raise NetworkError(f"there is no {what} {name!r} in the network.{nearest(name, parts)}")
     return parts[name]
 

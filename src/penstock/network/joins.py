@@ -8,7 +8,7 @@ recursion. A row window counts the tuples that reach the join, as in BBDM03.
 from collections.abc import Mapping
 
 from penstock.network.graph import Graph
-from penstock.network.numbers import Number
+from penstock.network.numbers import Number, checked
 from penstock.network.operator import Edge, Operator
 
 Rates = Mapping[str, Number | None]
@@ -65,6 +65,8 @@ def semijoin_average(
     >>> semijoin_average(rates=(3, 1), selectivities=(0.5, 2), costs=(1, 5))
     (2.0, 0.875)
     """
+    for rate in rates:
+        checked(rate, "the rate of an input", above=0)
     total = rates[0] + rates[1]
     cost = (rates[0] * costs[0] + rates[1] * costs[1]) / total
     selectivity = (rates[0] * selectivities[0] + rates[1] * selectivities[1]) / total

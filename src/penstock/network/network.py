@@ -2,22 +2,31 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from penstock.errors import NetworkError
 from penstock.network.charts import Chain, ProgressChart
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
 from penstock.network.numbers import Number, checked, exact
-from penstock.network.operator import Edge, Kind, Operator, Query, Stream, Window
+from penstock.network.operator import Edge, Kind, Operator, Query, Stream, Window, listed
 from penstock.network.segments import Segment, first_run_and_rest, pruned, rising_runs
 from penstock.network.sharing import SharedSet
 
 Part = TypeVar("Part", Stream, Operator)
 
-SIMILAR = 0.75
+SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
+
+
+class Onward(NamedTuple):
+    """What a tuple at a queue has before it, by one path to the root (SCLP08 §2)."""
+
+    S: Number
+    C: Number
+    ideal: Number
 
 
 class Network(Graph):
@@ -41,34 +50,40 @@ class Network(Graph):
         Queries are called q1, q2, …, their operators q1.o1, q1.o2, …; all read `stream`, or the streams named
         one for each query.
         """
-        sources = [stream] * len(queries) if isinstance(stream, str) else list(stream)
-        if len(sources) != len(queries):
-            raise NetworkError(f"{len(queries)} queries and {len(sources)} streams; name one stream, or one each")
-        names = dict.fromkeys([stream] if isinstance(stream, str) else sources)
+        chains = listed(queries, "the queries")
+        sources = (stream,) * len(chains) if isinstance(stream, str) else listed(stream, "the streams")
+        if len(sources) != len(chains):
+            raise NetworkError(f"{len(chains)} queries and {len(sources)} streams; name one stream, or one each")
+        names = dict.fromkeys((stream,) if isinstance(stream, str) else sources)
         streams = tuple(Stream(name, rate) for name in names)
         operators: list[Operator] = []
         roots: list[Query] = []
-        for index, (chain, source) in enumerate(zip(queries, sources, strict=True), start=1):
+        for index, (chain, source) in enumerate(zip(chains, sources, strict=True), start=1):
+            pairs = listed(chain, f"the operators of query 'q{index}'")
+            if not pairs:
+                raise NetworkError(f"query 'q{index}' is empty: it has no operators")
             below = source
-            for place, pair in enumerate(chain, start=1):
+            for place, pair in enumerate(pairs, start=1):
                 name = f"q{index}.o{place}"
                 cost, selectivity = _pair(pair, name)
                 more = checked(selectivity, f"the selectivity of operator {name!r}") > 1
                 kind: Kind = "lookup" if more else "select"
                 operators.append(Operator(name, (below,), cost, selectivity, kind))
                 below = name
-            if below == source:
-                raise NetworkError(f"query 'q{index}' is empty: it has no operators")
             roots.append(Query(f"q{index}", below))
         return cls(streams, tuple(operators), tuple(roots))
 
     def register(
         self, query: str, root: str, operators: Iterable[Operator] = (), streams: Iterable[Stream] = ()
     ) -> Self:
-        """Return the network with one more query; parts that are already there, and equal, are shared."""
+        """Return the network with one more query; operators that are already there are shared.
+
+        An operator with an expression is the same wherever that and its inputs are; the measures of the one
+        that is there are kept. Without, a part of the same name must be equal.
+        """
         return type(self)(
-            _merged(self.streams, streams, "stream"),
-            _merged(self.operators, operators, "operator"),
+            _merged(self.streams, streams, Stream),
+            _merged(self.operators, operators, Operator),
             (*self.queries, Query(query, root)),
         )
 
@@ -78,6 +93,31 @@ class Network(Graph):
         kept = tuple(op for op in self.operators if self.users[op.name] != (gone.name,))
         return type(self)(self.streams, kept, tuple(other for other in self.queries if other != gone))
 
+    def measured(
+        self,
+        *,
+        costs: Mapping[str, Number | tuple[Number, ...]] | None = None,
+        selectivities: Mapping[str, Number] | None = None,
+        rates: Mapping[str, Number] | None = None,
+    ) -> Self:
+        """Return the same network with new measures, by name: what a running system has learnt.
+
+        >>> net = Network.chains([[(5.0, 1.0)]]).measured(selectivities={"q1.o1": 0.5})
+        >>> net.S(net.paths[0])
+        0.5
+        """
+        costs, selectivities, rates = costs or {}, selectivities or {}, rates or {}
+        for name in (*costs, *selectivities):
+            self.operator(name)
+        for name in rates:
+            self.stream(name)
+        streams = (replace(s, rate=rates.get(s.name, s.rate)) for s in self.streams)
+        operators = (
+            replace(op, cost=costs.get(op.name, op.cost), selectivity=selectivities.get(op.name, op.selectivity))
+            for op in self.operators
+        )
+        return type(self)(tuple(streams), tuple(operators), self.queries)
+
     def exact(self) -> Self:
         """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
         streams = (
@@ -86,7 +126,7 @@ class Network(Graph):
         operators = (
             replace(
                 op,
-                cost=exact(op.cost),
+                cost=tuple(map(exact, op.cost)) if isinstance(op.cost, tuple) else exact(op.cost),
                 selectivity=exact(op.selectivity),
                 size=None if op.size is None else exact(op.size),
                 windows=tuple(Window(window.kind, exact(window.size)) for window in op.windows),
@@ -108,9 +148,9 @@ class Network(Graph):
         return fanouts(self, self.rates)
 
     @cached_property
-    def costs(self) -> Mapping[str, Number]:
-        """Time per input tuple of every operator."""
-        return {operator.name: operator.cost for operator in self.operators}
+    def costs(self) -> Mapping[Edge, Number]:
+        """For every queue, the time its operator takes for one tuple that waits there."""
+        return {edge: self.operator_by_name[edge.target].costs[edge.port] for edge in self.edges}
 
     @cached_property
     def sizes(self) -> Mapping[str, Number]:
@@ -136,16 +176,29 @@ class Network(Graph):
 
     # SCLP08 §2 and §5 ---------------------------------------------------------------------------------------
 
+    @cached_property
+    def onward(self) -> Mapping[Path, Onward]:
+        """From every queue, by every path to a root: S, C and the ideal time of what is left to do."""
+        found: dict[Path, Onward] = {}
+        for edge in reversed(self.edges):
+            cost, made = self.costs[edge], self.fanout[edge]
+            for path in self.suffixes[edge]:
+                rest = found[Path(path.query, path.edges[1:])] if len(path.edges) > 1 else Onward(1, 0, 0)
+                found[path] = Onward(made * rest.S, cost + made * rest.C, cost + rest.ideal)
+        return found
+
     def S(self, path: Path) -> Number:
-        """Return the global selectivity: outputs at the root for one tuple at the path's first queue."""
-        made: Number = 1
-        for edge in path.edges:
-            made *= self.fanout[edge]
-        return made
+        """Return the global selectivity: results for one tuple at the path's first queue."""
+        return self._own(path).S
 
     def C(self, path: Path) -> Number:
         """Return the global average cost: expected time to take one tuple from the first queue to the root."""
-        return self.time(path)
+        return self._own(path).C
+
+    def _own(self, path: Path) -> Onward:
+        if not isinstance(path, Path) or path not in self.onward:
+            raise NetworkError(f"{path!s} is not a path of this network; net.paths has those that are")
+        return self.onward[path]
 
     def T(self, query: str) -> Number:
         """Return the ideal processing time of a result: every operator once, a join once for each input."""
@@ -157,12 +210,12 @@ class Network(Graph):
         ideal: dict[str, Number] = {stream.name: 0 for stream in self.streams}
         for operator in self.operators:
             below = sum(ideal[source] for source in operator.inputs)
-            ideal[operator.name] = below + len(operator.inputs) * operator.cost
+            ideal[operator.name] = below + sum(operator.costs)
         return ideal
 
     def shared_set(self, paths: Iterable[Path] = ()) -> SharedSet:
         """Return `paths` as a set of segments that is executed as one, what they share only once (SCLP08 §7)."""
-        taken = SharedSet(self.fanout, self.costs, self.ideal_times)
+        taken = SharedSet(self.fanout, self.costs)
         for path in paths:
             taken.add(path)
         return taken
@@ -172,7 +225,7 @@ class Network(Graph):
         total: Number = 0
         made: Number = 1
         for edge in path.edges[start:stop]:
-            total += made * self.costs[edge.target]
+            total += made * self.costs[edge]
             made *= self.fanout[edge]
         return total
 
@@ -202,7 +255,7 @@ class Network(Graph):
 
     def releases(self, path: Path) -> tuple[Number, ...]:
         """Return the memory release capacity of each operator of the path, JC03 (2.1)."""
-        return tuple(self.released(path, i, i + 1) / self.costs[name] for i, name in enumerate(path.operators))
+        return tuple(self.released(path, i, i + 1) / self.costs[edge] for i, edge in enumerate(path.edges))
 
     def segments(self) -> tuple[Segment, ...]:
         """Return JC03's segments over all paths: consecutive operators of non-decreasing release, pruned."""
@@ -229,7 +282,7 @@ class Network(Graph):
         time: Number = 0
         made: Number = 1
         for edge in path.edges:
-            time += made * self.costs[edge.target]
+            time += made * self.costs[edge]
             made *= self.fanout[edge]
             points.append((time, made * self.sizes[edge.target]))
         points[-1] = (time, 0)
@@ -239,6 +292,18 @@ class Network(Graph):
         """Return the chains of the path: the segments of its chart's lower envelope."""
         return self.chart(path).envelope()
 
+    @cached_property
+    def chain_at(self) -> Mapping[Path, Chain]:
+        """For every path from a queue on, the chain its first operator is on; the steepest, if on several."""
+        found: dict[Path, Chain] = {}
+        for path in self.paths:
+            for chain in self.envelope(path):
+                for place in range(chain.start, chain.stop):
+                    rest = Path(path.query, path.edges[place:])
+                    if rest not in found or chain.slope > found[rest].slope:
+                        found[rest] = chain
+        return found
+
 
 def _pair(pair: object, name: str) -> tuple[Number, Number]:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
@@ -246,9 +311,16 @@ def _pair(pair: object, name: str) -> tuple[Number, Number]:
     return pair[0], pair[1]
 
 
-def _merged(here: tuple[Part, ...], new: Iterable[Part], what: str) -> tuple[Part, ...]:
+def _identity(part: Stream | Operator) -> object:
+    return part.identity if isinstance(part, Operator) else part.name
+
+
+def _merged(here: tuple[Part, ...], new: Iterable[Part], kind: type[Part]) -> tuple[Part, ...]:
     known = {part.name: part for part in here}
-    for part in new:
-        if known.setdefault(part.name, part) != part:
-            raise NetworkError(f"the {what} {part.name!r} is there already, and differs from the new one")
+    what = kind.__name__.lower()
+    for part in listed(new, f"the new {what}s"):
+        if not isinstance(part, kind):
+            raise NetworkError(f"{part!r} is not a {what}")
+        if _identity(known.setdefault(part.name, part)) != _identity(part):
+            raise NetworkError(f"{what} {part.name!r} is there already, and differs from the new one")
     return tuple(known.values())

@@ -11,6 +11,10 @@ from penstock.errors import NetworkError, PenstockError
 Number: TypeAlias = float | Fraction
 
 
+LARGEST = 1e100
+"""No cost, rate, size or time is larger than this, or smaller than one over it: sums and products stay finite."""
+
+
 def exact(value: Number) -> Fraction:
     """Return the fraction a person means by `value`: 0.2 is one fifth, not the nearest binary number.
 
@@ -34,11 +38,14 @@ def checked(
     Traceback (most recent call last):
     penstock.errors.NetworkError: the cost of operator 'o1' must be above 0, not -1
     """
-    number = _number(value)
+    number: Number | None = _number(value)
     if number is None:
         raise error(f"{what} must be a number, not {value!r}")
     if isinstance(number, float) and not math.isfinite(number):
         raise error(f"{what} must be a finite number, not {number}")
+    magnitude = -number if number < 0 else number
+    if magnitude > LARGEST or 0 < magnitude < 1 / LARGEST:
+        raise error(f"{what} must be within {LARGEST:g} and its inverse, which what is given is not")
     if above is not None and not number > above:
         raise error(f"{what} must be above {above}, not {number}")
     if at_least is not None and number < at_least:
@@ -52,7 +59,7 @@ def _number(value: object) -> Number | None:
     if isinstance(value, int | Fraction) or type(value) is float:
         return value
     if isinstance(value, Decimal):
-        return Fraction(value) if value.is_finite() else float(value)
+        return Fraction(value) if value.is_finite() else math.nan
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Real):

@@ -1,8 +1,8 @@
 """The parts of a network, as values that check themselves when built."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from penstock.errors import NetworkError
 from penstock.network.numbers import Number, checked
@@ -56,15 +56,16 @@ class Stream:
 class Operator:
     """A pipelined operator: `cost` seconds per input tuple, `selectivity` output tuples per input tuple.
 
+    A join may have a cost for each input, where a tuple of one side takes longer than one of the other.
+
     With `windows`, one for each input, it is a sliding-window join: a tuple meets every tuple that the other
     inputs' windows hold, and `selectivity` is the share of those combinations that it passes. `size` is that
-    of an output tuple; None means as large as the input. `expression` says what it computes, where known: two
-    operators with the same inputs and the same expression are the same operator.
+    of an output tuple; None means as large as the input. `expression` says what it computes, where known.
     """
 
     name: str
     inputs: tuple[str, ...]
-    cost: Number
+    cost: Number | tuple[Number, ...]
     selectivity: Number = 1
     kind: Kind = "select"
     size: Number | None = None
@@ -75,14 +76,29 @@ class Operator:
         check_name(self.name, "an operator")
         label = f"operator {self.name!r}"
         object.__setattr__(self, "inputs", _names(self.inputs, label))
-        object.__setattr__(self, "windows", tuple(self.windows))
-        object.__setattr__(self, "cost", checked(self.cost, f"the cost of {label}", above=0))
+        object.__setattr__(self, "windows", listed(self.windows, f"the windows of {label}"))
+        if not isinstance(self.expression, str):
+            raise NetworkError(f"the expression of {label} must be a string, not {self.expression!r}")
+        object.__setattr__(self, "cost", _cost(self.cost, len(self.inputs), label))
         selectivity = checked(self.selectivity, f"the selectivity of {label}", at_least=0)
         object.__setattr__(self, "selectivity", selectivity)
         if self.size is not None:
             size = checked(self.size, f"the output tuple size of {label}", at_least=0)
             object.__setattr__(self, "size", size)
         self._check_kind(label)
+
+    @property
+    def costs(self) -> tuple[Number, ...]:
+        """Time per tuple of each input."""
+        return self.cost if isinstance(self.cost, tuple) else (self.cost,) * len(self.inputs)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes it the same operator as another, whatever their measures.
+
+        That is what it computes, of what. Where no expression says so, only its name and numbers can.
+        """
+        return (self.kind, self.inputs, self.windows, self.expression) if self.expression else (self,)
 
     def _check_kind(self, label: str) -> None:
         if self.kind not in get_args(Kind):
@@ -124,10 +140,23 @@ def check_name(name: object, what: str) -> None:
         raise NetworkError(f"the name of {what} must be a string that is not empty, not {name!r}")
 
 
+def _cost(cost: object, inputs: int, label: str) -> Number | tuple[Number, ...]:
+    if not isinstance(cost, Sequence) or isinstance(cost, str):
+        return checked(cost, f"the cost of {label}", above=0)
+    if len(cost) != inputs:
+        raise NetworkError(f"{label} has {inputs} inputs and {len(cost)} costs; give one for all, or one each")
+    return tuple(checked(each, f"the cost of input {port} of {label}", above=0) for port, each in enumerate(cost))
+
+
 def _names(names: object, label: str) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise NetworkError(f"the inputs of {label} must be a sequence of names, not {names!r}")
-    checked_names = tuple(names)
+    checked_names = listed(names, f"the inputs of {label}")
     for name in checked_names:
         check_name(name, f"an input of {label}")
     return checked_names
+
+
+def listed(values: object, what: str) -> tuple[Any, ...]:
+    """Return `values` as a tuple, or raise: a string is one value, not many."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise NetworkError(f"{what} must be a list, not {values!r}")
+    return tuple(values)

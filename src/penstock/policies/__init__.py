@@ -1,11 +1,11 @@
 """Every policy as gain ÷ cost × urgency on a unit, one file each, and the plain decision procedure."""
 
 from penstock.policies.features import Features, Term
+from penstock.policies.memory import Thresholds
 from penstock.policies.policy import Policy
 from penstock.policies.scheduler import Scheduler, Waiting
 from penstock.policies.service import Exhaustive, Limited, Service, Workload
 from penstock.policies.table import POLICIES, policy_named
-from penstock.policies.thresholds import Thresholds
 from penstock.policies.units import Unit, units_of
 
 __all__ = [

@@ -11,13 +11,20 @@ SCLP08 (7): (S/(C·T)) · (W/T). It minimises the ℓ2 norm of slowdown.
 [0.08, 0.4125]
 """
 
-from penstock.policies.features import C, Term
+from penstock.network import Number
+from penstock.policies.features import C, Features, Term
 from penstock.policies.policy import Policy
+
+
+def twice_normalised(features: Features) -> Number:
+    """Results, weighted once for the rate and once for the slowdown they have by waiting."""
+    return features.S / (features.T * features.T)
+
 
 BSD = Policy(
     name="bsd",
     unit="path",
-    gain=Term("S/T²", lambda f: f.S / (f.T * f.T)),
+    gain=Term("S/T²", twice_normalised),
     cost=C,
     urgency="age",
     minimises="ℓ2 norm of slowdown",

@@ -14,14 +14,27 @@ A slow operator before a fast, selective one shares the latter's priority:
 [0.6276, 0.6276, 0.1]
 """
 
-from penstock.policies.features import Term
+from penstock.network import Number
+from penstock.policies.features import Features, Term
 from penstock.policies.policy import Policy
+
+
+def drop(features: Features) -> Number:
+    """Memory that one tuple frees along the chain."""
+    return features.drop
+
+
+def span(features: Features) -> Number:
+    """The time it takes along the chain."""
+    return features.span
+
 
 CHAIN = Policy(
     name="chain",
     unit="operator",
-    gain=Term("Δm of its chain", lambda f: f.drop),
-    cost=Term("Δt of its chain", lambda f: f.span),
+    gain=Term("Δm of its chain", drop),
+    cost=Term("Δt of its chain", span),
     minimises="peak queue memory",
+    sharing=None,
     source="BBDM03 §3, §4.1",
 )

@@ -8,6 +8,8 @@ from typing import Literal
 from penstock.errors import PolicyError
 from penstock.network import Number
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Clusters:
@@ -36,16 +38,18 @@ class Clusters:
 
         Clusters count from 1; what has no positive priority, and so no logarithm, is cluster 0 at 0.
         """
-        positive = [float(value) for value in priorities if value > 0]
+        values = [float(value) for value in priorities]
+        positive = [value for value in values if value > 0]
         if not positive:
-            return [0.0] * len(priorities), [0] * len(priorities)
+            return [0.0] * len(values), [0] * len(values)
         bounds = self._bounds(min(positive), max(positive))
-        numbers = [bisect_right(bounds, float(value)) if value > 0 else 0 for value in priorities]
+        # A value that is a bound but for rounding belongs to the range that begins there.
+        numbers = [bisect_right(bounds, value * (1 + ROUNDING)) if value > 0 else 0 for value in values]
         return [bounds[number - 1] if number else 0.0 for number in numbers], numbers
 
     def _bounds(self, least: float, most: float) -> list[float]:
         if self.spacing == "log":
-            ratio = (most / least) ** (1 / self.count)
+            ratio = most ** (1 / self.count) / least ** (1 / self.count)
             return [least * ratio**i for i in range(self.count)]
         width = (most - least) / self.count
         return [least + width * i for i in range(self.count)]

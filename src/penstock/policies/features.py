@@ -17,10 +17,12 @@ class Features:
     """Expected time per tuple, from here to the root (SCLP08 §2)."""
     T: Number
     """Ideal processing time of a result of the query, from its leaves (SCLP08 §2, Definition 8)."""
+    ideal: Number
+    """Ideal processing time from here to the root."""
     released: Number
     """Memory that a tuple frees by passing the unit itself (JC03 2.1, 3.2)."""
     time: Number
-    """Time that takes."""
+    """Expected time that takes."""
     drop: Number
     """Memory released over the chain of the lower envelope on which the unit begins (BBDM03 §3)."""
     span: Number
@@ -29,7 +31,10 @@ class Features:
 
 @dataclass(frozen=True)
 class Term:
-    """A quantity with the formula a person reads: what serving one tuple gains, or what it costs."""
+    """A quantity with the formula a person reads: what serving one tuple gains, or what it costs.
+
+    `of` is a function of a module, not a lambda, so that a policy can be sent to another process.
+    """
 
     text: str
     of: Callable[[Features], Number]
@@ -38,6 +43,18 @@ class Term:
         return self.text
 
 
-ONE = Term("1", lambda f: 1)
-C = Term("C", lambda f: f.C)
-S = Term("S", lambda f: f.S)
+def _one(features: Features) -> Number:
+    return 1
+
+
+def _results(features: Features) -> Number:
+    return features.S
+
+
+def _expected_time(features: Features) -> Number:
+    return features.C
+
+
+ONE = Term("1", _one)
+S = Term("S", _results)
+C = Term("C", _expected_time)

@@ -12,14 +12,27 @@ leaves at once, so its m_out is 0.
 [0.8, 0.2]
 """
 
-from penstock.policies.features import Term
+from penstock.network import Number
+from penstock.policies.features import Features, Term
 from penstock.policies.policy import Policy
+
+
+def released(features: Features) -> Number:
+    """Memory that one tuple frees here."""
+    return features.released
+
+
+def time(features: Features) -> Number:
+    """The time it takes here."""
+    return features.time
+
 
 GREEDY = Policy(
     name="greedy",
     unit="operator",
-    gain=Term("m_in − s·m_out", lambda f: f.released),
-    cost=Term("c", lambda f: f.time),
+    gain=Term("m_in − s·m_out", released),
+    cost=Term("c", time),
     minimises="queue memory, myopically",
+    sharing=None,
     source="P04 (4.1); BBDM03 §4.1; JC03 (2.1)",
 )

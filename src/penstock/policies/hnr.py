@@ -11,13 +11,20 @@ SCLP08 (4). It minimises the average slowdown. Example 1 prints 0.04 and 0.08:
 [0.04, 0.08]
 """
 
-from penstock.policies.features import C, Term
+from penstock.network import Number
+from penstock.policies.features import C, Features, Term
 from penstock.policies.policy import Policy
+
+
+def normalised(features: Features) -> Number:
+    """Results, each weighted by how short a time it ideally needs."""
+    return features.S / features.T
+
 
 HNR = Policy(
     name="hnr",
     unit="path",
-    gain=Term("S/T", lambda f: f.S / f.T),
+    gain=Term("S/T", normalised),
     cost=C,
     minimises="average slowdown",
     source="SCLP08 (4)",

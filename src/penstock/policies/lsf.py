@@ -11,13 +11,20 @@ SCLP08 (6). It minimises the maximum slowdown.
 [2.0, 5.0]
 """
 
-from penstock.policies.features import Term
+from penstock.network import Number
+from penstock.policies.features import Features, Term
 from penstock.policies.policy import Policy
+
+
+def stretch(features: Features) -> Number:
+    """How much slowdown a unit of waiting adds."""
+    return 1 / features.T
+
 
 LSF = Policy(
     name="lsf",
     unit="path",
-    gain=Term("1/T", lambda f: 1 / f.T),
+    gain=Term("1/T", stretch),
     cost=None,
     urgency="age",
     minimises="maximum slowdown",

@@ -1,13 +1,16 @@
 """`Policy`: priority = gain ÷ cost × urgency, declared; and the combinators that make one policy of another."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Self, get_args
+from functools import cached_property
+from typing import Literal, get_args
 
 from penstock.errors import PolicyError
 from penstock.network import Number, checked
 from penstock.policies.clusters import Clusters
 from penstock.policies.features import Features, Term
-from penstock.policies.thresholds import Thresholds
+from penstock.policies.memory import Thresholds
 
 UnitKind = Literal["operator", "segment", "path"]
 Level = Literal["operator", "segment", "query"]
@@ -19,15 +22,24 @@ FACTORS = ("age", "length", TURNS)
 
 
 @dataclass(frozen=True)
+class Saving:
+    """What to do while memory is short: work by another policy, between two thresholds (JC03 §3.4)."""
+
+    policy: "Policy"
+    thresholds: Thresholds
+
+
+@dataclass(frozen=True)
 class Policy:
-    """A scheduling policy, as data: both engines read this and find the highest priority in their own way.
+    """A scheduling policy, as data: every engine reads this and finds the highest priority in its own way.
 
     `unit` is what is scheduled: an operator with its queues, a segment, or the way from a queue to the root
     (path). `gain` and `cost` are of serving one tuple; without a cost the gain alone counts. `urgency` is how
     the priority grows while tuples wait: ``none``, or a product of ``age`` (of the oldest waiting tuple),
     ``length`` (of the queue) and ``turns``. With turns, units are served in a cycle and gain ÷ cost only
     decides between units whose turn it is. `tie` orders what is equal. `simplified` segments cut a path once at
-    most; `turn_of` says whether units or whole queries take turns.
+    most; `turn_of` says whether units or whole queries take turns. `sharing` says which of the ways that share a
+    unit's first operator define its priority; None: the priority is of the unit itself, and the best way counts.
 
     The other fields are what the combinators set: see the methods.
 
@@ -48,21 +60,26 @@ class Policy:
     source: str = ""
     simplified: bool = False
     turn_of: Literal["unit", "query"] = "unit"
-    sharing: Sharing = "max"
+    sharing: Sharing | None = "max"
     point: Level | None = None
     oldest_every: int | None = None
     clusters: Clusters | None = None
-    thresholds: Thresholds | None = None
-    saving: "Policy | None" = None
+    saving: Saving | None = None
     clairvoyant: bool = False
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(UnitKind):
             raise PolicyError(f"policy {self.name!r} schedules the unknown unit {self.unit!r}")
-        if any(factor not in FACTORS for factor in self.factors):
+        if not isinstance(self.gain, Term) or not isinstance(self.cost, Term | None):
+            raise PolicyError(f"the gain and the cost of policy {self.name!r} must be terms")
+        if not isinstance(self.urgency, str) or any(factor not in FACTORS for factor in self.factors):
             raise PolicyError(f"policy {self.name!r} has the unknown urgency {self.urgency!r}")
         if not set(self.tie) <= set(get_args(Tie)) or self.tie[-1:] != ("id",):
             raise PolicyError(f"the ties of policy {self.name!r} must end with 'id', not {self.tie!r}")
+        if self.sharing is not None and self.sharing not in get_args(Sharing):
+            raise PolicyError(f"shared operators are ranked by 'max', 'sum' or 'pdt', not {self.sharing!r}")
+        if self.clusters is not None and self.clairvoyant:
+            raise PolicyError(f"policy {self.name!r} cannot be clustered: what an oracle sees has no static part")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.formula}"
@@ -74,9 +91,11 @@ class Policy:
         static = gain if self.cost is None else f"{gain} ÷ {self.cost}"
         in_turn = TURNS in self.factors and self.cost is not None
         whole = " × ".join(self.factors) + f", then {static}" if in_turn else " × ".join((static, *self.factors))
-        return whole if self.saving is None else f"{whole}; to save memory {self.saving.formula}"
+        foreseen = ", as the waiting tuples will really turn out" if self.clairvoyant else ""
+        saving = "" if self.saving is None else f"; to save memory {self.saving.policy.formula}"
+        return whole + foreseen + saving
 
-    @property
+    @cached_property
     def factors(self) -> tuple[str, ...]:
         """The urgency's factors."""
         return () if self.urgency == "none" else tuple(self.urgency.split(" × "))
@@ -88,13 +107,13 @@ class Policy:
             return self.point
         return "query" if self.unit == "path" else "operator" if self.unit == "operator" else "segment"
 
-    def static(self, features: Features) -> Number:
-        """Return gain ÷ cost: the part of the priority that does not change while tuples wait."""
-        return static_part(self.gain.of(features), self.cost_of(features))
-
     def cost_of(self, features: Features) -> Number | None:
         """Return the cost of serving one tuple; None where the policy does not look at costs."""
         return None if self.cost is None else self.cost.of(features)
+
+    def static(self, features: Features) -> Number:
+        """Return gain ÷ cost: the part of the priority that does not change while tuples wait."""
+        return divided(self.gain.of(features), self.cost_of(features))
 
     def priority(
         self,
@@ -109,77 +128,92 @@ class Policy:
         """Return n·gain ÷ (overhead + n·cost) × urgency for a run of `n` tuples.
 
         `overhead` is what a run costs before its first tuple: on Spark that of the job, of the unit, and of
-        the window it scans. At 0 the size
-        of the batch does not matter, and this is the papers' formula.
+        the window it scans. At 0 the size of the batch does not matter, and this is the papers' formula.
         """
-        gain, cost = self.gain.of(features), self.cost_of(features)
-        return self.value(gain, cost, n=n, overhead=overhead, age=age, length=length, turns=turns)
+        useful = useful_share(self.cost_of(features), n, overhead)
+        return self.urgent(self.static(features) * useful, age=age, length=length, turns=turns)
 
-    def value(
-        self,
-        gain: Number,
-        cost: Number | None,
-        *,
-        n: Number = 1,
-        overhead: Number = 0,
-        age: Number = 1,
-        length: Number = 1,
-        turns: Number = 1,
-    ) -> Number:
-        """Return the priority for a gain and a cost that are known already, as of a shared set."""
-        value = 1 if TURNS in self.factors else static_part(gain, cost, n, overhead)
+    def urgent(self, static: Number, *, age: Number, length: Number, turns: Number) -> Number:
+        """Return the static part times the urgency; what releases less than nothing gains by waiting too.
+
+        With turns the static part only breaks ties.
+        """
+        urgency: Number = 1
         for factor in self.factors:
-            value *= {"age": age, "length": length, TURNS: turns}[factor]
-        return value
+            urgency *= {"age": age, "length": length, TURNS: turns}[factor]
+        if TURNS in self.factors:
+            return urgency
+        if static >= 0:
+            return static * urgency
+        return static / urgency if urgency > 0 else -math.inf
 
     # Combinators --------------------------------------------------------------------------------------------
+    # They also change the policy that saves memory, if there is one.
 
-    def every(self, n: int) -> Self:
+    def every(self, n: int) -> "Policy":
         """Every n-th decision goes to the oldest tuple, whatever its priority (JC03 §4.2): nothing starves."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise PolicyError(f"every(n) needs a whole number above 0, not {n!r}")
-        return replace(self, name=f"{self.name}.every({n})", oldest_every=n)
+        return self._changed(f"every({n})", lambda policy: replace(policy, oldest_every=n))
 
-    def by_age_and_length(self) -> Self:
-        """Multiply the priority by f = τ·Q, age and queue length (JC03 §4.2); normalising changes no order."""
-        return replace(
-            self,
-            name=f"{self.name}.by_age_and_length()",
-            urgency=" × ".join((*self.factors, "age", "length")),
+    def by_age_and_length(self) -> "Policy":
+        """Multiply the priority by f = τ·Q, age and queue length (JC03 §4.2); normalising changes no order.
+
+        What gains nothing by being served still starves; `every` is a guarantee.
+        """
+        return self._changed(
+            "by_age_and_length()",
+            lambda policy: replace(policy, urgency=" × ".join((*policy.factors, "age", "length"))),
         )
 
-    def threshold(self, saving: "Policy", memory: Number | None = None, beta: Number = 0.9) -> Self:
-        """Work by `saving` while memory is short (JC03 §3.4); `memory` may be left to the engine."""
-        limits = Thresholds(beta=beta) if memory is None else Thresholds(memory, beta)
+    def threshold(self, saving: "Policy", memory: Number | None = None, **limits: Number) -> "Policy":
+        """Work by `saving` while memory is short (JC03 §3.4).
+
+        `memory` may be left to the engine; `beta`, `shortest` and `longest` are those of `Thresholds`.
+        """
+        if not isinstance(saving, Policy):
+            raise PolicyError(f"threshold needs the policy that saves memory, not {saving!r}")
         if self.saving is not None or saving.saving is not None:
             raise PolicyError("a threshold policy cannot be a mode of another threshold policy")
-        return replace(self, name=f"{self.name}.threshold({saving.name})", thresholds=limits, saving=saving)
+        thresholds = Thresholds(math.inf if memory is None else memory, **limits)
+        return replace(self, name=f"{self.name}.threshold({saving.name})", saving=Saving(saving, thresholds))
 
-    def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log") -> Self:
+    def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log") -> "Policy":
         """Compare `m` clusters instead of every unit; a chosen cluster's units all take its oldest tuple."""
-        return replace(self, name=f"{self.name}.clustered({m}, {spacing!r})", clusters=Clusters(m, spacing))
+        clusters = Clusters(m, spacing)
+        return self._changed(f"clustered({m}, {spacing!r})", lambda policy: replace(policy, clusters=clusters))
 
-    def shared(self, sharing: Sharing) -> Self:
+    def shared(self, sharing: Sharing) -> "Policy":
         """Rank a shared operator by its best segment (max), by all (sum), or by its priority-defining tree."""
-        if sharing not in get_args(Sharing):
-            raise PolicyError(f"shared operators are ranked by 'max', 'sum' or 'pdt', not {sharing!r}")
-        return replace(self, name=f"{self.name}.shared({sharing!r})", sharing=sharing)
+        if self.sharing is None:
+            raise PolicyError(f"policy {self.name!r} ranks a unit by itself, whoever shares it")
+        return self._changed(
+            f"shared({sharing!r})",
+            lambda policy: policy if policy.sharing is None else replace(policy, sharing=sharing),
+        )
 
-    def level(self, level: Literal["query", "operator"]) -> Self:
+    def level(self, level: Literal["query", "operator"]) -> "Policy":
         """Decide anew when a tuple leaves the query, or after every operator (SCLP08 §6)."""
         if level not in ("query", "operator"):
             raise PolicyError(f"a scheduling level is 'query' or 'operator', not {level!r}")
-        return replace(self, name=f"{self.name}.level({level!r})", point=level)
+        return self._changed(f"level({level!r})", lambda policy: replace(policy, point=level))
 
-    def oracle(self) -> Self:
+    def oracle(self) -> "Policy":
         """Know each waiting tuple's fate: a bound, in the simulator only (SCLP08 §9.1.11)."""
-        return replace(self, name=f"{self.name}.oracle()", clairvoyant=True)
+        return self._changed("oracle()", lambda policy: replace(policy, clairvoyant=True))
+
+    def _changed(self, call: str, change: "Callable[[Policy], Policy]") -> "Policy":
+        saving = self.saving and replace(self.saving, policy=change(self.saving.policy))
+        return replace(change(self), name=f"{self.name}.{call}", saving=saving)
 
 
-def static_part(gain: Number, cost: Number | None, n: Number = 1, overhead: Number = 0) -> Number:
-    """Return n·gain ÷ (overhead + n·cost), written so that with no overhead `n` cancels to the last bit."""
-    if cost is None:
-        return gain
-    if overhead == 0:
-        return gain / cost
-    return gain / (overhead / checked(n, "the size of a batch", above=0, error=PolicyError) + cost)
+def divided(gain: Number, cost: Number | None) -> Number:
+    """Return gain ÷ cost; the gain, where costs do not count."""
+    return gain if cost is None else gain / cost
+
+
+def useful_share(cost: Number | None, n: Number, overhead: Number) -> Number:
+    """Return how much of a run of `n` tuples is spent on them: n·cost ÷ (overhead + n·cost)."""
+    if cost is None or overhead == 0:
+        return 1
+    return cost / (overhead / checked(n, "the size of a batch", above=0, error=PolicyError) + cost)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.errors import PolicyError
-from penstock.network import Network, Number
-from penstock.policies.policy import TURNS, Policy
-from penstock.policies.thresholds import Mode
+from penstock.network import Network, Number, checked
+from penstock.policies.memory import Mode
+from penstock.policies.policy import TURNS, Policy, useful_share
 from penstock.policies.units import Unit, units_of
 
 
@@ -30,19 +30,24 @@ class Waiting:
 
 Look = Callable[[Unit], Waiting | None]
 Foresee = Callable[[Unit], tuple[Number, Number | None]]
+"""The static part and the cost of a unit, as its waiting tuples will really turn out."""
 
 
 class Scheduler:
     """Chooses the next unit by a policy, on one network."""
 
     def __init__(self, net: Network, policy: Policy, memory: Number | None = None) -> None:
-        thresholds = policy.thresholds
-        if thresholds is not None and memory is not None:
-            thresholds = replace(thresholds, memory=memory)
-        self.thresholds = thresholds
+        if memory is not None:
+            checked(memory, "the memory limit", above=0, error=PolicyError)
+        saving = policy.saving
+        if saving is not None and memory is not None:
+            saving = replace(saving, thresholds=replace(saving.thresholds, memory=memory))
         self.mode: Mode = "normal"
+        self.must_shed = False
+        self._thresholds = None if saving is None else saving.thresholds
+        self._next_look: Number | None = None
         self._normal = _Choice(net, policy)
-        self._saving = _Choice(net, policy.saving) if policy.saving is not None else self._normal
+        self._saving = self._normal if saving is None else _Choice(net, saving.policy)
 
     @property
     def policy(self) -> Policy:
@@ -58,19 +63,30 @@ class Scheduler:
     def _current(self) -> "_Choice":
         return self._normal if self.mode == "normal" else self._saving
 
-    def see_memory(self, current: Number, mean: Number) -> None:
-        """Take note of the queue memory, and change mode if a threshold is passed (JC03 §3.4)."""
-        if self.thresholds is not None:
-            self.mode = self.thresholds.next_mode(self.mode, current, mean)
+    def see_memory(self, now: Number, current: Number, mean: Number) -> None:
+        """Look at the queue memory, if it is time to, and change mode if a threshold is passed (JC03 §3.4)."""
+        if self._thresholds is None or (self._next_look is not None and now < self._next_look):
+            return
+        self.mode = self._thresholds.next_mode(self.mode, current, mean)
+        self.must_shed = self._thresholds.must_shed(self.mode, current)
+        self._next_look = now + self._thresholds.interval(current)
 
     def choose(self, now: Number, look: Look, foresee: Foresee | None = None) -> tuple[Unit, ...]:
         """Return the units to run next, as one: none if nothing waits, several for a chosen cluster.
 
-        A clairvoyant policy asks `foresee` for the gain and the cost that its waiting tuples will really have.
+        A clairvoyant policy asks `foresee` what its waiting tuples will really bring and take.
         """
         if self.policy.clairvoyant and foresee is None:
             raise PolicyError(f"policy {self.policy.name!r} knows the future, and this engine does not")
         return self._current.choose(now, look, foresee if self.policy.clairvoyant else None)
+
+    def move_to(self, net: Network) -> None:
+        """Go on with another network: queries have come or gone, or measures have changed.
+
+        Turns, counts and the mode stay; the cycle goes on after the last holder that is still there.
+        """
+        for choice in {self._normal, self._saving}:
+            choice.move_to(net)
 
 
 class _Choice:
@@ -78,10 +94,20 @@ class _Choice:
 
     def __init__(self, net: Network, policy: Policy) -> None:
         self.policy = policy
-        self.units = units_of(net, policy)
         self._decisions = 0
-        self._last_holder = -1
-        self._cycle = len(self.units) if policy.turn_of == "unit" else len(net.queries)
+        self._place(net, last_holder=-1)
+
+    def _place(self, net: Network, last_holder: int) -> None:
+        self.units = units_of(net, self.policy)
+        by_unit = self.policy.turn_of == "unit"
+        self._holders = [unit.name for unit in self.units] if by_unit else [query.name for query in net.queries]
+        self._last_holder = last_holder
+
+    def move_to(self, net: Network) -> None:
+        passed = self._holders[: self._last_holder + 1]
+        self._place(net, last_holder=-1)
+        place = {name: index for index, name in enumerate(self._holders)}
+        self._last_holder = next((place[name] for name in reversed(passed) if name in place), -1)
 
     def choose(self, now: Number, look: Look, foresee: Foresee | None) -> tuple[Unit, ...]:
         seen = ((unit, look(unit)) for unit in self.units)
@@ -95,19 +121,18 @@ class _Choice:
             unit, head = max(
                 candidates, key=lambda c: (self._priority(now, c[0], c[1], foresee), *_ties(self.policy.tie, *c))
             )
-        self._last_holder = max(unit.holders, key=self._turns)
+            self._last_holder = max(unit.holders, key=self._turns)
         if unit.cluster is None:
             return (unit,)
-        rest = [u for u, w in candidates if u != unit and u.cluster == unit.cluster and w.number == head.number]
+        rest = [
+            u for u, w in candidates if u is not unit and u.cluster == unit.cluster and w.number == head.number
+        ]
         return (unit, *rest)
 
     def _priority(self, now: Number, unit: Unit, waiting: Waiting, foresee: Foresee | None) -> Number:
-        gain, cost = (unit.gain, unit.cost) if foresee is None else foresee(unit)
-        return self.policy.value(
-            gain,
-            cost,
-            n=waiting.batch,
-            overhead=waiting.overhead,
+        static, cost = (unit.static, unit.cost) if foresee is None else foresee(unit)
+        return self.policy.urgent(
+            static * useful_share(cost, waiting.batch, waiting.overhead),
             age=now - waiting.arrival,
             length=waiting.length,
             turns=max(map(self._turns, unit.holders)) if TURNS in self.policy.factors else 1,
@@ -115,15 +140,22 @@ class _Choice:
 
     def _turns(self, holder: int) -> int:
         """Turns since the cycle passed the holder: the next one has waited longest."""
-        return self._cycle - (holder - self._last_holder - 1) % self._cycle
+        cycle = len(self._holders)
+        return cycle - (holder - self._last_holder - 1) % cycle
 
 
 def _ties(tie: tuple[str, ...], unit: Unit, waiting: Waiting) -> tuple[Number, ...]:
-    """What decides between equal priorities, in order: the greater goes first."""
+    """What decides between equal priorities, in order: the greater goes first.
+
+    The last is the id; before it, of tuples that arrived together, the one with the lower number, so that a tuple
+    that was begun goes on.
+    """
     values: list[Number] = []
     for rule in tie:
         if rule == "oldest":
-            values += [-waiting.arrival, -waiting.number]
+            values.append(-waiting.arrival)
+        elif rule == "static":
+            values.append(unit.static)
         else:
-            values.append(unit.static if rule == "static" else -unit.id)
+            values += [-waiting.number, -unit.id]
     return tuple(values)

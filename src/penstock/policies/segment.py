@@ -13,13 +13,15 @@ is false in general: see docs/theorems.md.
 """
 
 from penstock.policies.features import Term
+from penstock.policies.greedy import released, time
 from penstock.policies.policy import Policy
 
 SEGMENT = Policy(
     name="segment",
     unit="segment",
-    gain=Term("m_in − m_out·Πs", lambda f: f.released),
-    cost=Term("C of the segment", lambda f: f.time),
+    gain=Term("m_in − m_out·Πs", released),
+    cost=Term("C of the segment", time),
     minimises="queue memory",
+    sharing=None,
     source="JC03 §3.3, (3.2)",
 )

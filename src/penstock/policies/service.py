@@ -1,12 +1,13 @@
 """Service disciplines: how much of its queue a unit takes when its turn comes."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from penstock.errors import PolicyError
 from penstock.network import Number, checked
 
 
+@runtime_checkable
 class Service(Protocol):
     """A rule from the number of tuples that wait to the number that one run may take; None is no limit."""
 
@@ -31,7 +32,8 @@ class Limited:
     tuples: Number = 1
 
     def __post_init__(self) -> None:
-        checked(self.tuples, "the number of tuples a run may take", above=0, error=PolicyError)
+        tuples = checked(self.tuples, "the number of tuples a run may take", above=0, error=PolicyError)
+        object.__setattr__(self, "tuples", tuples)
 
     def limit(self, waiting: Number) -> Number | None:
         """Return `tuples`, however many wait."""
@@ -51,11 +53,13 @@ class Workload:
 
     def __post_init__(self) -> None:
         ratio = checked(self.ratio, "the ratio of a workload", above=0, error=PolicyError)
-        checked(self.threshold, "the threshold of a workload", at_least=0, error=PolicyError)
+        threshold = checked(self.threshold, "the threshold of a workload", at_least=0, error=PolicyError)
         if ratio > 1:
             raise PolicyError(f"the ratio of a workload must be at most 1, not {ratio}")
+        object.__setattr__(self, "ratio", ratio)
+        object.__setattr__(self, "threshold", threshold)
 
     def limit(self, waiting: Number) -> Number | None:
-        """Return A = N · ratio where that is above the threshold, else N."""
-        share = waiting * self.ratio
-        return share if share > self.threshold else waiting
+        """Return A = N · ratio where that is above the threshold, else N; never less than one whole tuple."""
+        share = max(waiting * self.ratio, 1)
+        return share if self.threshold < share < waiting else waiting

@@ -1,8 +1,9 @@
 """Shortest remaining processing time: the path whose results need least work.
 
-    priority = 1 ÷ T
+    priority = 1 ÷ T of the path, from where the tuple waits
 
-The baseline of SCLP08 §3.5. With all selectivities 1, HR, HNR and SRPT choose alike.
+The baseline of SCLP08 §8: a segment's total ideal processing time. With all selectivities 1, HR, HNR and SRPT
+choose alike (§3.5).
 
 >>> from penstock.network import Network
 >>> from penstock.policies.units import units_of
@@ -11,14 +12,22 @@ The baseline of SCLP08 §3.5. With all selectivities 1, HR, HNR and SRPT choose 
 [0.2, 0.5]
 """
 
-from penstock.policies.features import ONE, Term
+from penstock.network import Number
+from penstock.policies.features import ONE, Features, Term
 from penstock.policies.policy import Policy
+
+
+def ideal_time(features: Features) -> Number:
+    """The ideal time of what is left to do."""
+    return features.ideal
+
 
 SRPT = Policy(
     name="srpt",
     unit="path",
     gain=ONE,
-    cost=Term("T", lambda f: f.T),
+    cost=Term("T of the path", ideal_time),
     minimises="response, where nothing is filtered out",
-    source="SCLP08 §3.5",
+    sharing=None,
+    source="SCLP08 §8, §3.5",
 )

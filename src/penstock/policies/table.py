@@ -55,7 +55,7 @@ def policy_named(policy: str | Policy) -> Policy:
     """
     if isinstance(policy, Policy):
         return policy
-    if policy not in POLICIES:
+    if not isinstance(policy, str) or policy not in POLICIES:
         raise PolicyError(
             f"there is no policy {policy!r}.{nearest(policy, POLICIES)} `penstock policies` lists them"
         )

@@ -9,7 +9,7 @@ JC03 §3.4: saving mode from T_max until T_min, both by (3.3) with β = 0.9. The
 >>> from penstock.policies.scheduler import Scheduler
 >>> scheduler = Scheduler(Network.chains([[(1, 0.5), (2, 1)]]), THRESHOLD, memory=100)
 >>> for memory in (50, 75, 60, 40):
-...     scheduler.see_memory(memory, mean=40)
+...     scheduler.see_memory(0, memory, mean=40)
 ...     print(memory, scheduler.policy.name)
 50 threshold
 75 simplified_segment

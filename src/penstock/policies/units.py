@@ -1,13 +1,11 @@
-"""From a network and a policy to the units it schedules: which queues, how far a run goes, gain and cost."""
+"""From a network and a policy to the units it schedules: which queues, how far a run goes, static priority."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.network import Edge, Network, Number, Path
-from penstock.network.charts import chain_of
 from penstock.policies.features import Features
-from penstock.policies.policy import Policy, static_part
+from penstock.policies.policy import Policy, divided
 
 
 @dataclass(frozen=True)
@@ -15,25 +13,20 @@ class Unit:
     """Something that can be scheduled.
 
     It serves the queues in `entries`, and a run goes on without stopping into the queues in `through`; what
-    it makes for any other queue waits there. `segments` are the ways to a root that its priority stands for
-    (several where operators are shared), `whole` the same taken together.
+    it makes for any other queue waits there. `ways` are those to a root that its priority stands for (several
+    where operators are shared), `whole` the same taken together. `static` is gain ÷ cost.
     """
 
     id: int
     name: str
     entries: tuple[Edge, ...]
     through: frozenset[Edge]
-    segments: tuple[Features, ...]
+    ways: tuple[Features, ...]
     whole: Features
-    gain: Number
+    static: Number
     cost: Number | None
     holders: tuple[int, ...]
     cluster: int | None = None
-
-    @property
-    def static(self) -> Number:
-        """The part of the priority that does not change while tuples wait."""
-        return static_part(self.gain, self.cost)
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Ways that run as one, with their aggregate."""
+    """Ways that define a priority together and run as one."""
 
     ways: tuple[Way, ...]
     whole: Features
@@ -56,19 +49,18 @@ class Ranked:
     @classmethod
     def alone(cls, policy: Policy, way: Way) -> "Ranked":
         """Return a single way."""
-        features = way.features
-        return cls((way,), features, policy.gain.of(features), policy.cost_of(features))
+        return cls((way,), way.features, policy.gain.of(way.features), policy.cost_of(way.features))
 
-    def with_way(self, policy: Policy, way: Way, set_cost: Number, set_ideal: Number) -> "Ranked":
+    def with_way(self, policy: Policy, way: Way, set_cost: Number) -> "Ranked":
         """Return these ways and one more: gains add up, the cost is that of the set."""
-        whole = replace(self.whole, S=self.whole.S + way.features.S, C=set_cost, T=set_ideal)
+        whole = replace(self.whole, S=self.whole.S + way.features.S, C=set_cost)
         gain = self.gain + policy.gain.of(way.features)
         return Ranked((*self.ways, way), whole, gain, policy.cost_of(whole))
 
     @property
     def static(self) -> Number:
         """The aggregate priority, SCLP08 (9)."""
-        return static_part(self.gain, self.cost)
+        return divided(self.gain, self.cost)
 
 
 def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
@@ -85,7 +77,7 @@ def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
         return units
     pseudo, numbers = policy.clusters.assign([unit.static for unit in units])
     return tuple(
-        replace(unit, gain=value, cost=None, cluster=number)
+        replace(unit, static=value, cluster=number)
         for unit, value, number in zip(units, pseudo, numbers, strict=True)
     )
 
@@ -93,13 +85,14 @@ def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
 def priority_defining(net: Network, policy: Policy, ways: Sequence[Way]) -> Ranked:
     """Choose which of the ways from one queue define its priority and run as one (SCLP08 §7.2).
 
-    ``max``: the best one. ``sum``: all. ``pdt``: by falling priority, while the aggregate rises.
+    ``max``: the best one. ``sum``: all. ``pdt``: by falling priority, while the aggregate rises; equal ones by
+    their route, so that the order of declaration does not matter.
     """
-    first, *others = sorted(ways, key=lambda way: -policy.static(way.features))
+    first, *others = sorted(ways, key=lambda way: (-policy.static(way.features), way.path.edges, way.path.query))
     taken = net.shared_set([first.path])
     ranked = Ranked.alone(policy, first)
-    for way in others if policy.sharing != "max" else ():
-        more = ranked.with_way(policy, way, *taken.with_added(way.path))
+    for way in others if policy.sharing in ("sum", "pdt") else ():
+        more = ranked.with_way(policy, way, taken.cost_with(way.path))
         if policy.sharing == "pdt" and more.static <= ranked.static:
             break
         taken.add(way.path)
@@ -107,45 +100,41 @@ def priority_defining(net: Network, policy: Policy, ways: Sequence[Way]) -> Rank
     return ranked
 
 
-def _ways(net: Network, whole_path: bool) -> dict[Edge, list[Way]]:
-    """From every queue, the ways to a root; one that starts mid-way on several paths has its steepest chain."""
-    found: dict[Edge, dict[tuple[str, tuple[Edge, ...]], Way]] = defaultdict(dict)
-    for path in net.paths:
-        chains = net.envelope(path)
-        for start, edge in enumerate(path.edges):
-            rest = Path(path.query, path.edges[start:])
-            stop = None if whole_path else start + 1
-            chain = chain_of(chains, start)
-            known = found[edge].get((rest.query, rest.edges))
-            if known is not None and chain.slope <= known.features.drop / known.features.span:
-                continue
-            features = Features(
-                query=path.query,
-                S=net.S(rest),
-                C=net.C(rest),
-                T=net.T(path.query),
-                released=net.released(path, start, stop),
-                time=net.time(path, start, stop),
-                drop=chain.drop,
-                span=chain.span,
-            )
-            found[edge][rest.query, rest.edges] = Way(rest, features)
-    return {edge: list(ways.values()) for edge, ways in found.items()}
+def _way(net: Network, path: Path, released: Number, time: Number) -> Way:
+    onward, chain = net.onward[path], net.chain_at[path]
+    features = Features(
+        query=path.query,
+        S=onward.S,
+        C=onward.C,
+        T=net.T(path.query),
+        ideal=onward.ideal,
+        released=released,
+        time=time,
+        drop=chain.drop,
+        span=chain.span,
+    )
+    return Way(path, features)
 
 
 def _path_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
-    ways = _ways(net, whole_path=True)
-    ranks = [(edge, priority_defining(net, policy, ways[edge])) for edge in net.edges]
-    return tuple(_unit(net, policy, id, str(edge), (edge,), (), ranked) for id, (edge, ranked) in enumerate(ranks))
+    """One unit a queue, also mid-way: tuples wait there behind shared operators and between two policies."""
+    units = []
+    for id, edge in enumerate(net.edges):
+        ways = [_way(net, path, net.released(path), net.C(path)) for path in net.suffixes[edge]]
+        units.append(_unit(net, policy, id, str(edge), (edge,), (), priority_defining(net, policy, ways)))
+    return tuple(units)
 
 
 def _operator_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
     """One unit an operator, whatever the number of its queues; the best of them speaks for it."""
-    ways = _ways(net, whole_path=False)
     units = []
-    for id, (name, edges) in enumerate(net.in_edges.items()):
-        best = max((priority_defining(net, policy, ways[edge]) for edge in edges), key=lambda r: r.static)
-        units.append(_unit(net, policy, id, name, edges, (), best))
+    for id, (name, entries) in enumerate(net.in_edges.items()):
+        ranks = []
+        for edge in entries:
+            ways = [_way(net, path, net.released(path, 0, 1), net.costs[edge]) for path in net.suffixes[edge]]
+            ranks.append(priority_defining(net, policy, ways))
+        best = max(ranks, key=lambda ranked: ranked.static)
+        units.append(_unit(net, policy, id, name, entries, (), best))
     return tuple(units)
 
 
@@ -156,16 +145,12 @@ def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
     tuples where they are.
     """
     segments = net.simplified_segments() if policy.simplified else net.segments()
-    ways = _ways(net, whole_path=False)
     units = []
     for id, segment in enumerate(segments):
         inside = [edge for name in segment.operators for edge in net.in_edges[name]]
         internal = [edge for edge in inside if edge.source in segment.operators]
-        first = segment.path.edges[segment.start]
-        rest = segment.path.edges[segment.start :]
-        way = next(way for way in ways[first] if way.path == Path(segment.path.query, rest))
-        features = replace(way.features, released=segment.released, time=segment.time)
-        ranked = Ranked.alone(policy, Way(way.path, features))
+        rest = Path(segment.path.query, segment.path.edges[segment.start :])
+        ranked = Ranked.alone(policy, _way(net, rest, segment.released, segment.time))
         units.append(_unit(net, policy, id, str(segment), tuple(inside), internal, ranked))
     return tuple(units)
 
@@ -196,9 +181,9 @@ def _unit(
         name=name,
         entries=entries,
         through=frozenset(through),
-        segments=tuple(way.features for way in ranked.ways),
+        ways=tuple(way.features for way in ranked.ways),
         whole=ranked.whole,
-        gain=ranked.gain,
+        static=ranked.static,
         cost=ranked.cost,
         holders=holders,
     )

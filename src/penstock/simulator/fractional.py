@@ -7,13 +7,14 @@ For speed there is the compiled simulator; this one is for examples, theorems an
 
 import math
 from bisect import insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from penstock.errors import ArrivalError, nearest
+from penstock.errors import ArrivalError, PolicyError, nearest
 from penstock.network import Edge, Network, Number, checked, exact
 from penstock.policies import Policy, Scheduler, Unit, Waiting, policy_named
+from penstock.policies.policy import divided
 from penstock.simulator.rules import SCLP08, Rules
 from penstock.simulator.trace import Departure, Run, Sample, Trace
 
@@ -23,13 +24,19 @@ Fates = Mapping[tuple[str, int], Number]
 
 @dataclass(frozen=True)
 class Portion:
-    """What is left of an input tuple in a queue; `left` is the share of its present work still to be done."""
+    """What is left of an input tuple in a queue.
+
+    If it was begun and interrupted, `done` is the time spent on it and `through` where it was going: it is
+    finished as it was begun, whichever unit takes it up again. `alone` is the time it would have taken so far,
+    had nothing else been there.
+    """
 
     arrival: Fraction
     number: int
     amount: Fraction
     alone: Fraction = Fraction(0)
-    left: Fraction = Fraction(1)
+    done: Fraction = Fraction(0)
+    through: frozenset[Edge] | None = None
 
     @property
     def order(self) -> tuple[Fraction, int]:
@@ -83,14 +90,14 @@ class _Engine:
     ) -> None:
         self.net = net.exact()
         self.rules = rules
-        self.setup_cost = exact(checked(setup_cost, "the set-up cost", at_least=0))
+        self.setup_cost = exact(checked(setup_cost, "the set-up cost", at_least=0, error=PolicyError))
         self.quantum = None if rules.quantum is None else exact(rules.quantum)
         self.scheduler = Scheduler(self.net, policy, memory)
-        self.fates = {key: _fate(net, *key, made) for key, made in fates.items()}
         self.pending = _sorted_arrivals(net, arrivals)
+        self.fates = _checked_fates(net, fates, len(self.pending))
         self.pending.reverse()
         self.queues: dict[Edge, list[Portion]] = {edge: [] for edge in self.net.edges}
-        self.now = Fraction(0)
+        self.start = self.now = self.pending[-1][0] if self.pending else Fraction(0)
         self.queued = Fraction(0)
         self.in_service = Fraction(0)
         self.area = Fraction(0)
@@ -101,8 +108,8 @@ class _Engine:
     def run(self) -> Trace:
         while True:
             self._settle()
-            mean = self.area / self.now if self.now else self.area
-            self.scheduler.see_memory(self._memory, mean)
+            passed = self.now - self.start
+            self.scheduler.see_memory(self.now, self._memory, self.area / passed if passed else self._memory)
             units = self.scheduler.choose(self.now, self._look, self._foresee)
             if units:
                 start = self.now
@@ -130,24 +137,25 @@ class _Engine:
         return Waiting(oldest.arrival, oldest.number, length, batch, self.setup_cost)
 
     def _foresee(self, unit: Unit) -> tuple[Number, Number | None]:
-        """Gain and cost by what the waiting tuples will really produce, and the time all of them need."""
+        """Static part and cost by what the waiting tuples will really produce, and the time all of them need."""
         policy = self.scheduler.policy
-        queries = {features.query for features in unit.segments}
-        made = dict.fromkeys(queries, Fraction(0))
+        ways = {features.query: features for features in unit.ways}
+        made = dict.fromkeys(ways, Fraction(0))
         time = Fraction(0)
         for entry in unit.entries:
-            ways = [path for path in self.net.suffixes[entry] if path.query in queries]
-            onward = frozenset(edge for path in ways for edge in path.edges)
+            paths = [path for path in self.net.suffixes[entry] if path.query in ways]
+            onward = frozenset(edge for path in paths for edge in path.edges)
             for portion in self.queues[entry]:
                 passage = self._passage(onward, entry, [portion])
-                time += passage.time * portion.left
+                time += passage.time - portion.done
                 for _, query, result in passage.leaving:
                     if query in made:
                         made[query] += result.amount
         length = self._length(unit)
         cost = time / length
-        gain = sum(policy.gain.of(replace(f, S=made[f.query] / length, C=cost)) for f in unit.segments)
-        return gain, policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
+        gain = sum(policy.gain.of(replace(f, S=made[query] / length, C=cost)) for query, f in ways.items())
+        cost_of_all = policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
+        return divided(gain, cost_of_all), cost_of_all
 
     def _length(self, unit: Unit) -> Fraction:
         return sum((portion.amount for entry in unit.entries for portion in self.queues[entry]), Fraction(0))
@@ -174,31 +182,34 @@ class _Engine:
     ) -> tuple[Fraction, Fraction]:
         """Serve the oldest portion of a queue, or what of it fits; return how much, and how long it took."""
         load = self._take(edge, room)
-        passage = self._passage(unit.through, edge, load)
-        needed = passage.time * load[0].left
-        if time is not None and needed > time and self.rules.fraction_costs == "its fraction":
-            head = load[0]
+        head = load[0]
+        through = unit.through if head.through is None else head.through
+        passage = self._passage(through, edge, load)
+        needed = passage.time - head.done
+        whole_tuples = self.rules.fraction_costs == "full"
+        if time is not None and needed > time and not whole_tuples:
             if self.rules.divisible:
                 part = head.amount * time / needed
                 self._enqueue(edge, replace(head, amount=head.amount - part))
                 load = [replace(head, amount=part)]
-                passage = self._passage(unit.through, edge, load)
+                passage = self._passage(through, edge, load)
             else:
-                unfinished = replace(head, left=head.left - time / passage.time)
-                passage = Passage(passage.time, [(edge, unfinished)], [])
+                unfinished = replace(head, done=head.done + time, through=through)
+                soon = [leaving for leaving in passage.leaving if leaving[0] <= unfinished.done]
+                passage = Passage(passage.time, [(edge, unfinished)], soon)
             needed = time
-        served = sum((portion.amount for portion in load), Fraction(0))
-        self.in_service = served * exact(self.net.sizes[edge.source])
+        amount = sum((portion.amount for portion in load), Fraction(0))
+        self.in_service = amount * exact(self.net.sizes[edge.source])
         start = self.now
         self._sample(after=True)
         self._pass_time(needed)
         self.in_service = Fraction(0)
         for target, portion in passage.waiting:
             self._enqueue(target, portion)
-        uninterrupted = needed == passage.time
         for moment, query, portion in passage.leaving:
-            self._leave(start + moment if uninterrupted else self.now, query, portion)
-        return served, needed
+            if moment > head.done:
+                self._leave(start + moment - head.done, query, portion)
+        return Fraction(math.ceil(amount)) if whole_tuples else amount, needed
 
     def _take(self, edge: Edge, room: Fraction | None) -> list[Portion]:
         """Remove the head of a queue; where a fraction costs as much as a tuple, fill one up with the next."""
@@ -210,7 +221,7 @@ class _Engine:
         while self.rules.fraction_costs == "full" and queue and most and sum(p.amount for p in load) < most:
             load.append(queue.pop(0))
         over = sum(portion.amount for portion in load) - most if most is not None else 0
-        if over > 0 and load[-1].left == 1:
+        if over > 0 and not load[-1].done:
             last = load.pop()
             load.append(replace(last, amount=last.amount - over))
             queue.insert(0, replace(last, amount=Fraction(over)))
@@ -224,9 +235,8 @@ class _Engine:
         steps = [(first, list(load))]
         while steps:
             edge, portions = steps.pop()
-            cost = exact(self.net.costs[edge.target])
-            amount = sum(portion.amount for portion in portions)
-            time += cost * (amount if self.rules.fraction_costs == "its fraction" else math.ceil(amount))
+            cost = exact(self.net.costs[edge])
+            time += cost * self._charged(sum((portion.amount for portion in portions), Fraction(0)))
             made = [self._processed(edge, portion, cost) for portion in portions]
             alive = [portion for portion in made if portion.amount > 0]
             for query in self.net.queries_at.get(edge.target, ()):
@@ -238,9 +248,14 @@ class _Engine:
             passage.waiting.extend((edge, portion) for edge in onward if edge not in through for portion in alive)
         return replace(passage, time=time)
 
+    def _charged(self, amount: Fraction) -> Fraction:
+        """How many tuples' cost is paid for `amount` of them."""
+        return amount if self.rules.fraction_costs == "its fraction" else Fraction(math.ceil(amount))
+
     def _processed(self, edge: Edge, portion: Portion, cost: Fraction) -> Portion:
         fate = self.fates.get((edge.target, portion.number), self.net.fanout[edge])
-        return replace(portion, amount=portion.amount * exact(fate), alone=portion.alone + cost, left=Fraction(1))
+        alone = portion.alone + cost * self._charged(portion.amount)
+        return Portion(portion.arrival, portion.number, portion.amount * exact(fate), alone)
 
     # Events -------------------------------------------------------------------------------------------------
 
@@ -287,18 +302,27 @@ class _Engine:
             self.samples.append(Sample(self.now, memory, memory))
 
 
-def _fate(net: Network, operator: str, number: int, made: Number) -> Fraction:
-    what = f"what operator {net.operator(operator).name!r} makes of tuple {number}"
-    return exact(checked(made, what, at_least=0))
+def _checked_fates(net: Network, fates: Fates, tuples: int) -> dict[tuple[str, int], Fraction]:
+    checked_fates = {}
+    for key, made in fates.items():
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise ArrivalError(f"a fate is given for (operator, number of the tuple), not {key!r}")
+        name, number = key
+        what = f"what operator {net.operator(name).name!r} makes of tuple {number!r}"
+        if not isinstance(number, int) or not 0 <= number < tuples:
+            raise ArrivalError(f"{what} is given, and there is no such tuple: {tuples} arrive, numbered from 0")
+        checked_fates[key] = exact(checked(made, what, at_least=0, error=ArrivalError))
+    return checked_fates
 
 
 def _sorted_arrivals(net: Network, arrivals: Mapping[str, Sequence[Number]]) -> list[tuple[Fraction, int, str]]:
     """Check the times, and number the tuples in the order of arrival."""
+    if not isinstance(arrivals, Mapping):
+        raise ArrivalError(f"arrivals are given as a mapping from stream to times, not {arrivals!r}")
+    known = net.stream_by_name
     for stream in arrivals:
-        if stream not in net.stream_by_name:
-            raise ArrivalError(
-                f"there is no stream {stream!r} in the network.{nearest(stream, net.stream_by_name)}"
-            )
+        if stream not in known:
+            raise ArrivalError(f"there is no stream {stream!r} in the network.{nearest(stream, known)}")
     together = [
         (time, place, stream.name)
         for place, stream in enumerate(net.streams)
@@ -309,6 +333,8 @@ def _sorted_arrivals(net: Network, arrivals: Mapping[str, Sequence[Number]]) -> 
 
 
 def _times(stream: str, times: Sequence[Number]) -> Iterator[Fraction]:
+    if isinstance(times, str) or not isinstance(times, Iterable):
+        raise ArrivalError(f"the arrivals of stream {stream!r} must be a list of times, not {times!r}")
     last = Fraction(0)
     for index, time in enumerate(times):
         what = f"arrival {index} of stream {stream!r}"

@@ -31,7 +31,12 @@ class Rules:
         if self.fraction_costs not in ("its fraction", "full"):
             raise PolicyError(f"a fraction costs 'its fraction' or 'full', not {self.fraction_costs!r}")
         if self.quantum is not None:
-            checked(self.quantum, "the quantum", above=0, error=PolicyError)
+            quantum = checked(self.quantum, "the quantum", above=0, error=PolicyError)
+            object.__setattr__(self, "quantum", quantum)
+        if not isinstance(self.service, Service):
+            raise PolicyError(
+                f"the service must be Exhaustive(), Limited(n) or Workload(...), not {self.service!r}"
+            )
 
 
 JC03 = Rules(quantum=1, divisible=True, service=Exhaustive())

@@ -5,7 +5,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.errors import PenstockError
 from penstock.network import Number
 
 
@@ -94,13 +93,12 @@ class Trace:
     def metrics(self) -> dict[str, float]:
         """Average, maximum and ℓ2 norm of response and slowdown over the results, outputs, memory.
 
-        A result that is a fraction of a tuple counts with its fraction.
+        A result that is a fraction of a tuple counts with its fraction. Without results only outputs and memory
+        are there.
         """
-        if not self.results:
-            raise PenstockError("the run produced no results, so there is nothing to measure")
         outputs = sum(result.amount for result in self.results)
         metrics = {"outputs": float(outputs)}
-        for name in ("response", "slowdown"):
+        for name in ("response", "slowdown") if self.results else ():
             values = [(getattr(result, name), result.amount) for result in self.results]
             metrics[f"avg_{name}"] = float(sum(value * amount for value, amount in values) / outputs)
             metrics[f"max_{name}"] = float(max(value for value, _ in values))

@@ -11,9 +11,11 @@ from penstock.network import Number, exact
 class Cell:
     """A number as `printed` and as `computed`: equal if they agree in every printed digit.
 
-    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.17", Fraction(1, 6)).ok
+    `digits` after the point are compared: those printed, or more where a 0 stands in a series of 0.16s.
+
+    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.17", Fraction(1, 6), digits=2).ok
     True
-    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.16", Fraction(1, 6)).ok
+    >>> Cell("P", "Table 1", "queue size", "t = 1", "0", Fraction(1, 6), digits=2).ok
     False
     """
 
@@ -23,16 +25,12 @@ class Cell:
     at: str
     printed: str
     computed: Number
+    digits: int
 
     @property
     def quantity(self) -> str:
         """What the number is."""
         return f"{self.series}, {self.at}"
-
-    @property
-    def digits(self) -> int:
-        """How many digits after the point are printed."""
-        return len(self.printed.partition(".")[2])
 
     @property
     def ok(self) -> bool:
@@ -65,6 +63,16 @@ class Example:
 def row(
     paper: str, example: str, series: str, times: Sequence[int], printed: str, computed: Callable[[int], Number]
 ) -> Iterator[Cell]:
-    """Yield the cells of one quantity at several times; `printed` has the paper's numbers, space between."""
-    for time, number in zip(times, printed.split(), strict=True):
-        yield Cell(paper, example, series, f"t = {time}", number, computed(time))
+    """Yield the cells of one quantity at several times; `printed` has the paper's numbers, space between.
+
+    All are compared to the finest digit of the series, and to one after the point at least.
+    """
+    numbers = printed.split()
+    digits = max(1, *(decimals(number) for number in numbers))
+    for time, number in zip(times, numbers, strict=True):
+        yield Cell(paper, example, series, f"t = {time}", number, computed(time), digits)
+
+
+def decimals(printed: str) -> int:
+    """Return how many digits after the point are printed."""
+    return len(printed.partition(".")[2])

@@ -1,6 +1,6 @@
 """SCLP08 Example 1: HR against HNR on two queries and three tuples that wait."""
 
-from penstock.experiments.examples.cells import Cell, Example
+from penstock.experiments.examples.cells import Cell, Example, decimals
 from penstock.network import Network
 from penstock.simulator import SCLP08, run_fractional
 
@@ -20,10 +20,14 @@ def example_1() -> list[Cell]:
     for name, (response, slowdown) in PRINTED.items():
         metrics = run_fractional(network(), {"s": [0, 0, 0]}, name, SCLP08, fates=fates).metrics
         cells += [
-            Cell(PAPER, EXAMPLE, name.upper(), "avg. response", response, metrics["avg_response"]),
-            Cell(PAPER, EXAMPLE, name.upper(), "avg. slowdown", slowdown, metrics["avg_slowdown"]),
+            _cell(name, "avg. response", response, metrics["avg_response"]),
+            _cell(name, "avg. slowdown", slowdown, metrics["avg_slowdown"]),
         ]
     return cells
+
+
+def _cell(policy: str, metric: str, printed: str, computed: float) -> Cell:
+    return Cell(PAPER, EXAMPLE, policy.upper(), metric, printed, computed, decimals(printed))
 
 
 EXAMPLE_1 = Example(PAPER, EXAMPLE, example_1)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from penstock.errors import PolicyError
@@ -14,24 +15,31 @@ Mode = Literal["normal", "saving"]
 class Thresholds:
     """The thresholds for queue `memory` M, by JC03 (3.3), with the safety factor β.
 
-    Without a limit there is nothing to save: the mode stays normal until an engine is given one.
+    Without a limit there is nothing to save: the mode stays normal until an engine is given one. Memory is looked
+    at again after `shortest` to `longest` time units; by default at every decision.
 
     >>> limits = Thresholds(memory=100)
-    >>> [round(limit, 2) for limit in limits.limits(mean=40)]
-    [70.0, 40]
-    >>> [round(limit, 2) for limit in limits.limits(mean=95)]
+    >>> [float(limit) for limit in limits.limits(mean=40)]
+    [70.0, 40.0]
+    >>> [float(limit) for limit in limits.limits(mean=95)]
     [90.0, 81.0]
     """
 
     memory: Number = math.inf
-    beta: Number = 0.9
+    beta: Number = Fraction(9, 10)
+    shortest: Number = 0
+    longest: Number = 0
 
     def __post_init__(self) -> None:
         if self.memory != math.inf:
-            checked(self.memory, "the memory limit of a threshold policy", above=0, error=PolicyError)
+            memory = checked(self.memory, "the memory limit of a threshold policy", above=0, error=PolicyError)
+            object.__setattr__(self, "memory", memory)
         beta = checked(self.beta, "the safety factor of a threshold policy", error=PolicyError)
         if not 0.5 < beta < 1:
             raise PolicyError(f"the safety factor of a threshold policy must be between 0.5 and 1, not {beta}")
+        object.__setattr__(self, "beta", beta)
+        shortest = checked(self.shortest, "the shortest interval between looks", at_least=0, error=PolicyError)
+        checked(self.longest, "the longest interval between looks", at_least=shortest, error=PolicyError)
 
     def limits(self, mean: Number) -> tuple[Number, Number]:
         """Return (T_max, T_min), given the mean queue memory so far."""
@@ -54,15 +62,16 @@ class Thresholds:
         """Return whether saving is no longer enough: load must be shed (JC03 §3.4, last paragraph)."""
         return mode == "saving" and current >= self.memory
 
-    def interval(self, current: Number, shortest: Number, longest: Number) -> Number:
+    def interval(self, current: Number) -> Number:
         """Return how long to wait until the memory is looked at again: shorter as it nears the limit.
 
         The paper gives no formula; here the free share of the memory scales the longest interval.
 
-        >>> [Thresholds(memory=100).interval(used, shortest=1, longest=10) for used in (0, 50, 99, 120)]
-        [10.0, 5.0, 1, 1]
+        >>> limits = Thresholds(memory=100, shortest=1, longest=10)
+        >>> [float(limits.interval(used)) for used in (0, 50, 99, 120)]
+        [10.0, 5.0, 1.0, 1.0]
         """
         if self.memory == math.inf:
-            return longest
+            return self.longest
         free = max(0, 1 - current / self.memory)
-        return max(shortest, longest * free)
+        return max(self.shortest, self.longest * free)

@@ -31,16 +31,16 @@ def test_a_mode_holds_between_the_thresholds(m, mean_share, used_share):
 @given(memory, share, share)
 def test_the_interval_shortens_as_memory_fills(m, one, other):
     less, more = sorted((one * m, other * m))
-    limits = Thresholds(m)
-    assert limits.interval(more, 1, 60) <= limits.interval(less, 1, 60)
-    assert limits.interval(m, 1, 60) == 1
-    assert limits.interval(0, 1, 60) == 60
+    limits = Thresholds(m, shortest=1, longest=60)
+    assert limits.interval(more) <= limits.interval(less)
+    assert limits.interval(m) == 1
+    assert limits.interval(0) == 60
 
 
 def test_without_a_limit_memory_is_never_short():
-    limits = Thresholds()
+    limits = Thresholds(shortest=1, longest=60)
     assert limits.next_mode("normal", 1e12, 1e12) == "normal"
-    assert limits.interval(1e12, 1, 60) == 60
+    assert limits.interval(1e12) == 60
     assert not limits.must_shed("saving", 1e12)
     assert limits.limits(5) == (math.inf, math.inf)
 
