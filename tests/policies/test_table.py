@@ -55,3 +55,45 @@ def test_a_wrong_name_is_answered_with_the_nearest():
     with pytest.raises(ps.PolicyError, match="Did you mean 'round_robin'"):
         policy_named("roundrobin")
     assert policy_named(ps.POLICIES["hr"]) is ps.POLICIES["hr"]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        ps.POLICIES["hnr"].every(3),
+        ps.POLICIES["bsd"].by_age_and_length().level("operator"),
+        ps.POLICIES["bsd"].clustered(3, "uniform"),
+        ps.POLICIES["hr"].shared("max").oracle(),
+        ps.POLICIES["hnr"].threshold(ps.POLICIES["chain"], memory=40),
+        ps.POLICIES["hnr"].threshold(ps.POLICIES["segment"].every(2)),
+    ],
+    ids=lambda policy: policy.name,
+)
+def test_the_name_of_a_combined_policy_can_be_read_back(policy):
+    assert policy_named(policy.name) == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("bsd.evry(3)", "no combinator 'evry'. Did you mean 'every'?"),
+        ("bsd.every", "no combinator 'every'"),
+        ("bds.every(3)", "no policy 'bds'. Did you mean 'bsd'?"),
+        ("bsd.every(0)", "whole number above 0"),
+        ("bsd.every()", "cannot be read"),
+        ("bsd.every(3", "cannot be read"),
+        ("__import__('os').system('true')", "no combinator 'system'"),
+        ("__import__('os').every(3)", "is not a policy"),
+        ("bsd.every(1 + 2)", "'1 + 2' is not a number, a string or a policy"),
+        ("bsd.every(" + "-" * 150 + "1)", "is not a number"),
+        ("bsd.every(__import__('os'))", "is not a policy"),
+        ("bsd.__class__", "no combinator '__class__'"),
+        ("bsd" + ".oracle()" * 500, "200 characters at most"),
+        ("1.5", "is not a policy"),
+        ("bsd.every({1: [2}", "cannot be read"),
+    ],
+)
+def test_what_is_no_policy_is_refused(text, says):
+    with pytest.raises(ps.PolicyError) as caught:
+        policy_named(text)
+    assert says in str(caught.value)

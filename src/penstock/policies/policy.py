@@ -176,7 +176,9 @@ class Policy:
         if self.saving is not None or saving.saving is not None:
             raise PolicyError("a threshold policy cannot be a mode of another threshold policy")
         thresholds = Thresholds(math.inf if memory is None else memory, **limits)
-        return replace(self, name=f"{self.name}.threshold({saving.name})", saving=Saving(saving, thresholds))
+        given = ({} if memory is None else {"memory": memory}) | limits
+        call = ", ".join([saving.name, *(f"{name}={float(value):g}" for name, value in given.items())])
+        return replace(self, name=f"{self.name}.threshold({call})", saving=Saving(saving, thresholds))
 
     def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log") -> "Policy":
         """Compare `m` clusters instead of every unit; a chosen cluster's units all take its oldest tuple."""

@@ -1,5 +1,7 @@
 """The table of all policies: a plain dict from name to policy."""
 
+import ast
+
 from penstock.errors import PolicyError, nearest
 from penstock.policies.aurora import AURORA
 from penstock.policies.brt import BRT
@@ -45,18 +47,54 @@ POLICIES: dict[str, Policy] = {
     )
 }
 
+COMBINATORS = ("every", "by_age_and_length", "threshold", "clustered", "shared", "level", "oracle")
+LONGEST_NAME = 200
+
 
 def policy_named(policy: str | Policy) -> Policy:
-    """Return the policy of that name; a policy is returned as it is.
+    """Return the policy of that name, with combinators as Python writes them; a policy is returned as it is.
 
+    >>> policy_named("bsd.level('operator').every(20)") == POLICIES["bsd"].level("operator").every(20)
+    True
     >>> policy_named("hrr")
     Traceback (most recent call last):
     penstock.errors.PolicyError: there is no policy 'hrr'. Did you mean 'hr'? `penstock policies` lists them
     """
     if isinstance(policy, Policy):
         return policy
+    if isinstance(policy, str) and len(policy) > LONGEST_NAME:
+        raise PolicyError(f"the name of a policy has {LONGEST_NAME} characters at most, not {len(policy)}")
+    if isinstance(policy, str) and "." in policy:
+        try:
+            return _read(ast.parse(policy.strip(), mode="eval").body)
+        except (SyntaxError, TypeError) as error:
+            raise PolicyError(f"policy {policy!r} cannot be read: {error}") from error
     if not isinstance(policy, str) or policy not in POLICIES:
         raise PolicyError(
             f"there is no policy {policy!r}.{nearest(policy, POLICIES)} `penstock policies` lists them"
         )
     return POLICIES[policy]
+
+
+def _read(node: ast.expr) -> Policy:
+    """Follow the tree of names and calls; nothing in it is ever evaluated."""
+    match node:
+        case ast.Name(id=name):
+            return policy_named(name)
+        case ast.Call(func=ast.Attribute(value=inner, attr=combinator)) if combinator in COMBINATORS:
+            arguments = [_argument(value) for value in node.args]
+            named = {str(keyword.arg): _argument(keyword.value) for keyword in node.keywords}
+            changed = getattr(_read(inner), combinator)(*arguments, **named)
+            assert isinstance(changed, Policy)
+            return changed
+        case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)):
+            raise PolicyError(f"a policy has no combinator {name!r}.{nearest(name, COMBINATORS)}")
+    raise PolicyError(f"{ast.unparse(node)!r} is not a policy")
+
+
+def _argument(node: ast.expr) -> object:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name | ast.Call):
+        return _read(node)
+    raise PolicyError(f"{ast.unparse(node)!r} is not a number, a string or a policy")
