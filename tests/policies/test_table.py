@@ -90,6 +90,9 @@ def test_the_name_of_a_combined_policy_can_be_read_back(policy):
         ("bsd.__class__", "no combinator '__class__'"),
         ("bsd" + ".oracle()" * 500, "200 characters at most"),
         ("1.5", "is not a policy"),
+        ("bsd.\0every(3)", "cannot be read"),
+        ("bsd.threshold(chain, depth=3)", "cannot be read"),
+        ("bsd.clustered('x')", "whole number above 0"),
         ("bsd.every({1: [2}", "cannot be read"),
     ],
 )

@@ -65,15 +65,19 @@ def policy_named(policy: str | Policy) -> Policy:
     if isinstance(policy, str) and len(policy) > LONGEST_NAME:
         raise PolicyError(f"the name of a policy has {LONGEST_NAME} characters at most, not {len(policy)}")
     if isinstance(policy, str) and "." in policy:
-        try:
-            return _read(ast.parse(policy.strip(), mode="eval").body)
-        except (SyntaxError, TypeError) as error:
-            raise PolicyError(f"policy {policy!r} cannot be read: {error}") from error
+        return _read(_parsed(policy))
     if not isinstance(policy, str) or policy not in POLICIES:
         raise PolicyError(
             f"there is no policy {policy!r}.{nearest(policy, POLICIES)} `penstock policies` lists them"
         )
     return POLICIES[policy]
+
+
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise PolicyError(f"policy {text!r} cannot be read: {error}") from error
 
 
 def _read(node: ast.expr) -> Policy:
@@ -84,7 +88,10 @@ def _read(node: ast.expr) -> Policy:
         case ast.Call(func=ast.Attribute(value=inner, attr=combinator)) if combinator in COMBINATORS:
             arguments = [_argument(value) for value in node.args]
             named = {str(keyword.arg): _argument(keyword.value) for keyword in node.keywords}
-            changed = getattr(_read(inner), combinator)(*arguments, **named)
+            try:
+                changed = getattr(_read(inner), combinator)(*arguments, **named)
+            except TypeError as error:
+                raise PolicyError(f"{ast.unparse(node)!r} cannot be read: {error}") from error
             assert isinstance(changed, Policy)
             return changed
         case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)):
