@@ -7,50 +7,18 @@ For speed there is the compiled simulator; this one is for examples, theorems an
 
 import math
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from penstock.errors import ArrivalError, PolicyError, nearest
+from penstock.errors import PolicyError
 from penstock.network import Edge, Network, Number, checked, exact
 from penstock.policies import Policy, Scheduler, Unit, Waiting, policy_named
 from penstock.policies.policy import divided
+from penstock.simulator.inputs import Fates, checked_fates, sorted_arrivals
+from penstock.simulator.passage import Operators, Passage, Portion
 from penstock.simulator.rules import SCLP08, Rules
 from penstock.simulator.trace import Departure, Run, Sample, Trace
-
-Fates = Mapping[tuple[str, int], Number]
-"""How many tuples an operator makes of an input tuple, by (operator, number); expectation where not given."""
-
-
-@dataclass(frozen=True)
-class Portion:
-    """What is left of an input tuple in a queue.
-
-    If it was begun and interrupted, `done` is the time spent on it and `through` where it was going: it is
-    finished as it was begun, whichever unit takes it up again. `alone` is the time it would have taken so far,
-    had nothing else been there.
-    """
-
-    arrival: Fraction
-    number: int
-    amount: Fraction
-    alone: Fraction = Fraction(0)
-    done: Fraction = Fraction(0)
-    through: frozenset[Edge] | None = None
-
-    @property
-    def order(self) -> tuple[Fraction, int]:
-        """Oldest first; among tuples that arrived together, in the order of their numbers."""
-        return self.arrival, self.number
-
-
-@dataclass(frozen=True)
-class Passage:
-    """What becomes of portions that pass a unit: how long it takes, what waits where, what leaves."""
-
-    time: Fraction
-    waiting: list[tuple[Edge, Portion]]
-    leaving: list[tuple[Fraction, str, Portion]]
 
 
 def run_fractional(
@@ -74,6 +42,8 @@ def run_fractional(
     >>> run_fractional(net, {"s": [0, 0, 0]}, "hnr", fates=fates).metrics["avg_slowdown"]
     2.9
     """
+    if not isinstance(rules, Rules):
+        raise PolicyError(f"the rules must be Rules, such as penstock.simulator.JC03, not {rules!r}")
     return _Engine(net, arrivals, policy_named(policy), rules, fates or {}, memory, setup_cost).run()
 
 
@@ -93,8 +63,9 @@ class _Engine:
         self.setup_cost = exact(checked(setup_cost, "the set-up cost", at_least=0, error=PolicyError))
         self.quantum = None if rules.quantum is None else exact(rules.quantum)
         self.scheduler = Scheduler(self.net, policy, memory)
-        self.pending = _sorted_arrivals(net, arrivals)
-        self.fates = _checked_fates(net, fates, len(self.pending))
+        self.pending = sorted_arrivals(net, arrivals)
+        whole_tuples = rules.fraction_costs == "full"
+        self.operators = Operators(self.net, checked_fates(net, fates, len(self.pending)), whole_tuples)
         self.pending.reverse()
         self.queues: dict[Edge, list[Portion]] = {edge: [] for edge in self.net.edges}
         self.start = self.now = self.pending[-1][0] if self.pending else Fraction(0)
@@ -146,7 +117,7 @@ class _Engine:
             paths = [path for path in self.net.suffixes[entry] if path.query in ways]
             onward = frozenset(edge for path in paths for edge in path.edges)
             for portion in self.queues[entry]:
-                passage = self._passage(onward, entry, [portion])
+                passage = self.operators.passage(onward, entry, [portion])
                 time += passage.time - portion.done
                 for _, query, result in passage.leaving:
                     if query in made:
@@ -184,15 +155,15 @@ class _Engine:
         load = self._take(edge, room)
         head = load[0]
         through = unit.through if head.through is None else head.through
-        passage = self._passage(through, edge, load)
+        passage = self.operators.passage(through, edge, load)
         needed = passage.time - head.done
-        whole_tuples = self.rules.fraction_costs == "full"
+        whole_tuples = self.operators.whole_tuples
         if time is not None and needed > time and not whole_tuples:
             if self.rules.divisible:
                 part = head.amount * time / needed
                 self._enqueue(edge, replace(head, amount=head.amount - part))
                 load = [replace(head, amount=part)]
-                passage = self._passage(through, edge, load)
+                passage = self.operators.passage(through, edge, load)
             else:
                 unfinished = replace(head, done=head.done + time, through=through)
                 soon = [leaving for leaving in passage.leaving if leaving[0] <= unfinished.done]
@@ -215,10 +186,10 @@ class _Engine:
         """Remove the head of a queue; where a fraction costs as much as a tuple, fill one up with the next."""
         queue = self.queues[edge]
         most = room
-        if self.rules.fraction_costs == "full":
+        if self.operators.whole_tuples:
             most = Fraction(1) if room is None else min(Fraction(1), room)
         load = [queue.pop(0)]
-        while self.rules.fraction_costs == "full" and queue and most and sum(p.amount for p in load) < most:
+        while self.operators.whole_tuples and queue and most and sum(p.amount for p in load) < most:
             load.append(queue.pop(0))
         over = sum(portion.amount for portion in load) - most if most is not None else 0
         if over > 0 and not load[-1].done:
@@ -227,35 +198,6 @@ class _Engine:
             queue.insert(0, replace(last, amount=Fraction(over)))
         self.queued -= exact(self.net.sizes[edge.source]) * sum(portion.amount for portion in load)
         return load
-
-    def _passage(self, through: frozenset[Edge], first: Edge, load: Sequence[Portion]) -> Passage:
-        """Follow a load from queue to queue as far as the unit goes, depth first."""
-        time = Fraction(0)
-        passage = Passage(time, [], [])
-        steps = [(first, list(load))]
-        while steps:
-            edge, portions = steps.pop()
-            cost = exact(self.net.costs[edge])
-            time += cost * self._charged(sum((portion.amount for portion in portions), Fraction(0)))
-            made = [self._processed(edge, portion, cost) for portion in portions]
-            alive = [portion for portion in made if portion.amount > 0]
-            for query in self.net.queries_at.get(edge.target, ()):
-                passage.leaving.extend((time, query, portion) for portion in alive)
-            for query in dict.fromkeys(path.query for path in self.net.suffixes[edge]):
-                passage.leaving.extend((time, query, p) for p in made if p.amount == 0)
-            onward = self.net.out_edges.get(edge.target, ()) if alive else ()
-            steps.extend((edge, alive) for edge in reversed(onward) if edge in through)
-            passage.waiting.extend((edge, portion) for edge in onward if edge not in through for portion in alive)
-        return replace(passage, time=time)
-
-    def _charged(self, amount: Fraction) -> Fraction:
-        """How many tuples' cost is paid for `amount` of them."""
-        return amount if self.rules.fraction_costs == "its fraction" else Fraction(math.ceil(amount))
-
-    def _processed(self, edge: Edge, portion: Portion, cost: Fraction) -> Portion:
-        fate = self.fates.get((edge.target, portion.number), self.net.fanout[edge])
-        alone = portion.alone + cost * self._charged(portion.amount)
-        return Portion(portion.arrival, portion.number, portion.amount * exact(fate), alone)
 
     # Events -------------------------------------------------------------------------------------------------
 
@@ -300,46 +242,3 @@ class _Engine:
             self.samples[-1] = Sample(self.now, before, memory)
         else:
             self.samples.append(Sample(self.now, memory, memory))
-
-
-def _checked_fates(net: Network, fates: Fates, tuples: int) -> dict[tuple[str, int], Fraction]:
-    checked_fates = {}
-    for key, made in fates.items():
-        if not isinstance(key, tuple) or len(key) != 2:
-            raise ArrivalError(f"a fate is given for (operator, number of the tuple), not {key!r}")
-        name, number = key
-        what = f"what operator {net.operator(name).name!r} makes of tuple {number!r}"
-        if not isinstance(number, int) or not 0 <= number < tuples:
-            raise ArrivalError(f"{what} is given, and there is no such tuple: {tuples} arrive, numbered from 0")
-        checked_fates[key] = exact(checked(made, what, at_least=0, error=ArrivalError))
-    return checked_fates
-
-
-def _sorted_arrivals(net: Network, arrivals: Mapping[str, Sequence[Number]]) -> list[tuple[Fraction, int, str]]:
-    """Check the times, and number the tuples in the order of arrival."""
-    if not isinstance(arrivals, Mapping):
-        raise ArrivalError(f"arrivals are given as a mapping from stream to times, not {arrivals!r}")
-    known = net.stream_by_name
-    for stream in arrivals:
-        if stream not in known:
-            raise ArrivalError(f"there is no stream {stream!r} in the network.{nearest(stream, known)}")
-    together = [
-        (time, place, stream.name)
-        for place, stream in enumerate(net.streams)
-        for time in _times(stream.name, arrivals.get(stream.name, ()))
-    ]
-    together.sort(key=lambda arrival: arrival[:2])
-    return [(time, number, stream) for number, (time, _, stream) in enumerate(together)]
-
-
-def _times(stream: str, times: Sequence[Number]) -> Iterator[Fraction]:
-    if isinstance(times, str) or not isinstance(times, Iterable):
-        raise ArrivalError(f"the arrivals of stream {stream!r} must be a list of times, not {times!r}")
-    last = Fraction(0)
-    for index, time in enumerate(times):
-        what = f"arrival {index} of stream {stream!r}"
-        moment = exact(checked(time, what, at_least=0, error=ArrivalError))
-        if moment < last:
-            raise ArrivalError(f"{what}, {time}, comes before the one at {float(last):g}; times must ascend")
-        last = moment
-        yield moment
