@@ -32,6 +32,7 @@ def examples(
         console = wide_console()
         for example, some in computed:
             console.print(_table(example, some))
+            console.print()
         differ = sum(not cell.ok for cell in cells)
         verdict = f"differing in a printed digit: {differ}" if differ else "all agree in every printed digit"
         console.print(f"{len(cells)} numbers compared, {verdict}.")
