@@ -144,11 +144,13 @@ def test_memory_is_looked_at_less_often_while_there_is_plenty():
 def test_a_scheduler_moves_to_another_network_and_keeps_its_place():
     everything = lambda unit: Waiting(0, 0, 1)  # noqa: E731
     net = ps.Network.chains([[(1, 1)]] * 4)
-    for policy, served in ((POLICIES["round_robin"], "q3.o1"), (POLICIES["aurora"], "q3.o1")):
-        scheduler = Scheduler(net, policy)
-        assert [scheduler.choose(0, everything)[0].name for _ in range(2)] == ["q1.o1", "q2.o1"]
-        scheduler.move_to(net.unregister("q2").measured(costs={"q1.o1": 0.1}))
-        assert [scheduler.choose(0, everything)[0].name for _ in range(3)] == [served, "q4.o1", "q1.o1"]
+    for policy in (POLICIES["round_robin"], POLICIES["aurora"]):
+        for served, gone, then in ((2, "q2", ["q3.o1", "q4.o1", "q1.o1"]), (3, "q2", ["q4.o1", "q1.o1", "q3.o1"])):
+            scheduler = Scheduler(net, policy)
+            for _ in range(served):
+                scheduler.choose(0, everything)
+            scheduler.move_to(net.unregister(gone).measured(costs={"q1.o1": 0.1}))
+            assert [scheduler.choose(0, everything)[0].name for _ in range(3)] == then
 
 
 def test_threshold_changes_units_with_the_mode():
