@@ -50,6 +50,8 @@ def two_queries():
         (lambda: two_queries().register("q9", "q1.o1", ["x"]), "'x' is not a operator"),
         (lambda: two_queries().operator(["q1.o1"]), "there is no operator ['q1.o1']"),
         (lambda: two_queries().S("q1"), "q1 is not a path of this network"),
+        (lambda: two_queries().chart("q1"), "q1 is not a path of this network"),
+        (lambda: two_queries().released("q1"), "q1 is not a path of this network"),
         (lambda: two_queries().measured(costs={"q1.o9": 1}), "there is no operator 'q1.o9'"),
         (lambda: two_queries().measured(selectivities={"q1.o1": -1}), "selectivity of operator 'q1.o1' must be"),
         (lambda: two_queries().measured(rates={"r": 1}), "there is no stream 'r'"),

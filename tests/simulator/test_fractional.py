@@ -333,6 +333,7 @@ def test_bad_arrivals_are_refused(arrivals, says):
         (lambda: Rules(service=None), "service must be"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", setup_cost=-1), "set-up cost must be at least 0"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "threshold", memory=0), "memory limit"),
+        (lambda: run_fractional(None, {"s": [0]}, "hr"), "a run needs a Network, not None"),
         (lambda: run_fractional(one((1, 1)), {"s": [0]}, "hr", None), "rules must be Rules"),
         (lambda: Rules(quantum=0), "the quantum must be above 0"),
         (lambda: Rules(fraction_costs="half"), "'its fraction' or 'full'"),

@@ -244,6 +244,7 @@ class Network(Graph):
 
         The root's output leaves at once, so up to there all of it is freed (JC03 3.2 and its assumption 1).
         """
+        self._own(path)
         edges = path.edges[start:stop]
         entering = self.input_size(edges[0].target)
         if edges[-1] == path.edges[-1]:
@@ -278,6 +279,7 @@ class Network(Graph):
 
     def chart(self, path: Path) -> ProgressChart:
         """Return the path's progress chart: time spent on one tuple against the memory left of it."""
+        self._own(path)
         points: list[tuple[Number, Number]] = [(0, self.sizes[path.source])]
         time: Number = 0
         made: Number = 1

@@ -78,6 +78,9 @@ class Policy:
             raise PolicyError(f"the ties of policy {self.name!r} must end with 'id', not {self.tie!r}")
         if self.sharing is not None and self.sharing not in get_args(Sharing):
             raise PolicyError(f"shared operators are ranked by 'max', 'sum' or 'pdt', not {self.sharing!r}")
+        every = self.oldest_every
+        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+            raise PolicyError(f"every(n) needs a whole number above 0, not {every!r}")
         if self.clusters is not None and self.clairvoyant:
             raise PolicyError(f"policy {self.name!r} cannot be clustered: what an oracle sees has no static part")
 
@@ -152,8 +155,6 @@ class Policy:
 
     def every(self, n: int) -> "Policy":
         """Every n-th decision goes to the oldest tuple, whatever its priority (JC03 §4.2): nothing starves."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise PolicyError(f"every(n) needs a whole number above 0, not {n!r}")
         return self._changed(f"every({n})", lambda policy: replace(policy, oldest_every=n))
 
     def by_age_and_length(self) -> "Policy":

@@ -11,6 +11,7 @@ from penstock.errors import PolicyError
 from penstock.network import Network, Number, checked
 from penstock.policies.memory import Mode
 from penstock.policies.policy import TURNS, Policy, useful_share
+from penstock.policies.table import policy_named
 from penstock.policies.units import Unit, units_of
 
 
@@ -36,7 +37,8 @@ Foresee = Callable[[Unit], tuple[Number, Number | None]]
 class Scheduler:
     """Chooses the next unit by a policy, on one network."""
 
-    def __init__(self, net: Network, policy: Policy, memory: Number | None = None) -> None:
+    def __init__(self, net: Network, policy: str | Policy, memory: Number | None = None) -> None:
+        policy = policy_named(policy)
         if memory is not None:
             checked(memory, "the memory limit", above=0, error=PolicyError)
         saving = policy.saving

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from penstock.errors import PolicyError
+from penstock.errors import NetworkError, PolicyError
 from penstock.network import Edge, Network, Number, checked, exact
-from penstock.policies import Policy, Scheduler, Unit, Waiting, policy_named
+from penstock.policies import Policy, Scheduler, Unit, Waiting
 from penstock.policies.policy import divided
 from penstock.simulator.inputs import Fates, checked_fates, sorted_arrivals
 from penstock.simulator.passage import Operators, Passage, Portion
@@ -42,9 +42,11 @@ def run_fractional(
     >>> run_fractional(net, {"s": [0, 0, 0]}, "hnr", fates=fates).metrics["avg_slowdown"]
     2.9
     """
+    if not isinstance(net, Network):
+        raise NetworkError(f"a run needs a Network, not {net!r}")
     if not isinstance(rules, Rules):
         raise PolicyError(f"the rules must be Rules, such as penstock.simulator.JC03, not {rules!r}")
-    return _Engine(net, arrivals, policy_named(policy), rules, fates or {}, memory, setup_cost).run()
+    return _Engine(net, arrivals, policy, rules, fates or {}, memory, setup_cost).run()
 
 
 class _Engine:
@@ -52,7 +54,7 @@ class _Engine:
         self,
         net: Network,
         arrivals: Mapping[str, Sequence[Number]],
-        policy: Policy,
+        policy: str | Policy,
         rules: Rules,
         fates: Fates,
         memory: Number | None,
