@@ -105,6 +105,31 @@ def test_measures_change_and_the_operator_stays_the_same():
         learnt.register("q2", "big", [ps.Operator("big", ("s",), 1, 0.5, expression="bytes > 64")])
 
 
+def test_registering_shares_what_computes_the_same_whatever_its_name():
+    first = ps.Operator("o1", ("s",), 1, 0.5, expression="x > 1")
+    net = ps.Network((ps.Stream("s"),), (first,), (ps.Query("a", "o1"),))
+    plan = [
+        ps.Operator("top", ("o2",), 5, expression="y"),  # in any order
+        ps.Operator("o2", ("s",), 2, 0.7, expression="x > 1"),
+    ]
+    both = net.register("b", "top", plan).register(
+        "c", "o3", [ps.Operator("o3", ("s",), 9, 0.7, expression="x > 1")]
+    )
+    assert [(op.name, op.inputs) for op in both.operators] == [("o1", ("s",)), ("top", ("o1",))]
+    assert both.query("c").root == "o1"
+    assert both.users["o1"] == ("a", "b", "c")
+
+
+def test_registering_keeps_what_is_known_of_a_stream():
+    net = ps.Network.chains([[(1, 1)]])
+    rated = net.register("b", "q1.o1", streams=[ps.Stream("s", rate=5)])
+    assert rated.stream("s").rate == 5
+    assert rated.register("c", "q1.o1", streams=[ps.Stream("s")]).stream("s").rate == 5
+    assert rated.register("c", "q1.o1", streams=[ps.Stream("s", rate=7)]).stream("s").rate == 5
+    with pytest.raises(ps.NetworkError, match="stream 's' is there already, with tuples of another size"):
+        net.register("b", "q1.o1", streams=[ps.Stream("s", size=9)])
+
+
 def test_unregistering_removes_what_only_that_query_used():
     net = shared_select()
     without_c = net.unregister("qc")

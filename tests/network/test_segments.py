@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,7 +93,13 @@ def test_simplified_segments_take_three_quarters_exactly():
     """A release that is 3/4 of the one below it still belongs; a little less does not."""
     for cost, count in ((3.6, 1), (3.7, 2)):  # (1 / 2.7) · 3/4 = 1 / 3.6
         net = Network.chains([[(2.7, 0), (cost, 0)]])
-        assert len(net.exact().simplified_segments()) == count
+        assert len(net.exact().simplified_segments()) == len(net.simplified_segments()) == count
+
+
+@pytest.mark.parametrize("costs", [(3.3, 4.4), (0.3, 0.4), (2.7, 3.6), (0.9, 1.2)])
+def test_floats_are_not_cut_by_rounding(costs):
+    assert len(Network.chains([[(cost, 0) for cost in costs]]).simplified_segments()) == 1
+    assert len(Network.chains([[(0.3, 0.7), (1, 1)]]).segments()) == 1
 
 
 def test_simplified_segments_cut_a_path_once():

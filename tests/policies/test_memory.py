@@ -1,6 +1,7 @@
 """Threshold mode (JC03 §3.4): formula (3.3), no oscillation, and when to shed."""
 
 import math
+from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,11 @@ def test_without_a_limit_memory_is_never_short():
     assert limits.interval(1e12) == 60
     assert not limits.must_shed("saving", 1e12)
     assert limits.limits(5) == (math.inf, math.inf)
+
+
+def test_any_number_will_do():
+    limits = Thresholds(Decimal(10), Decimal("0.8"), shortest=Decimal(1), longest=Decimal(4))
+    assert (limits.interval(2.5), limits.limits(2.5)[0]) == (3.0, 6.25)
 
 
 def test_shedding_begins_when_saving_is_not_enough():

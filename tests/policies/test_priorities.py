@@ -134,7 +134,11 @@ def test_path_units_serve_every_queue_exactly_once(drawn):
     [
         (lambda p: p.every(0), "every(n) needs a whole number above 0, not 0"),
         (lambda p: p.every(2.5), "every(n) needs a whole number"),
-        (lambda p: p.clustered(0), "number of clusters must be a whole number above 0"),
+        (lambda p: p.clustered(0), "clusters number from 1 to 10000, whole, not 0"),
+        (lambda p: p.clustered(10**8), "clusters number from 1 to 10000"),
+        (lambda p: p.every(None), "every(n) needs a whole number"),
+        (lambda p: p.shared(None), "'max', 'sum' or 'pdt', not None"),
+        (lambda p: p.priority(Features("q", *[1] * 8), overhead=-1), "overhead of a run must be at least 0"),
         (lambda p: p.clustered(3, "square"), "spaced 'log' or 'uniform', not 'square'"),
         (lambda p: p.shared("mean"), "'max', 'sum' or 'pdt', not 'mean'"),
         (lambda p: p.level("plan"), "'query' or 'operator', not 'plan'"),

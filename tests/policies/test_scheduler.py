@@ -153,6 +153,18 @@ def test_a_scheduler_moves_to_another_network_and_keeps_its_place():
             assert [scheduler.choose(0, everything)[0].name for _ in range(3)] == then
 
 
+def test_guarded_decisions_are_counted_across_the_modes():
+    net = ps.Network.chains([[(1.0, 1.0)], [(4.0, 1.0)]])
+    scheduler = Scheduler(net, POLICIES["path_capacity"].threshold(POLICIES["chain"], memory=10).every(3))
+    heads = {"q1": Waiting(5, 9, 1), "q2": Waiting(0, 0, 1)}
+    served = []
+    for memory in (0, 10, 10, 0, 0, 0):
+        scheduler.see_memory(0, memory, mean=1)
+        name = scheduler.choose(9, lambda unit: heads[unit.ways[0].query])[0].ways[0].query
+        served.append(name)
+    assert served == ["q1", "q1", "q2", "q1", "q1", "q2"]
+
+
 def test_threshold_changes_units_with_the_mode():
     net = ps.Network.chains([[(1, 0.5), (2, 1)]])
     scheduler = Scheduler(net, POLICIES["threshold"], memory=10)

@@ -65,6 +65,7 @@ def test_a_wrong_name_is_answered_with_the_nearest():
         ps.POLICIES["bsd"].clustered(3, "uniform"),
         ps.POLICIES["hr"].shared("max").oracle(),
         ps.POLICIES["hnr"].threshold(ps.POLICIES["chain"], memory=40),
+        ps.POLICIES["hnr"].threshold(ps.POLICIES["chain"], memory=1234567.125, beta=0.75, longest=3),
         ps.POLICIES["hnr"].threshold(ps.POLICIES["segment"].every(2)),
     ],
     ids=lambda policy: policy.name,
@@ -77,7 +78,7 @@ def test_the_name_of_a_combined_policy_can_be_read_back(policy):
     ("text", "says"),
     [
         ("bsd.evry(3)", "no combinator 'evry'. Did you mean 'every'?"),
-        ("bsd.every", "no combinator 'every'"),
+        ("bsd.every", "lacks what stands in brackets behind 'every'"),
         ("bds.every(3)", "no policy 'bds'. Did you mean 'bsd'?"),
         ("bsd.every(0)", "whole number above 0"),
         ("bsd.every()", "cannot be read"),
@@ -92,7 +93,8 @@ def test_the_name_of_a_combined_policy_can_be_read_back(policy):
         ("1.5", "is not a policy"),
         ("bsd.\0every(3)", "cannot be read"),
         ("bsd.threshold(chain, depth=3)", "cannot be read"),
-        ("bsd.clustered('x')", "whole number above 0"),
+        ("bsd.clustered('x')", "from 1 to 10000, whole, not 'x'"),
+        ("bsd.every(-1)", "whole number above 0, not -1"),
         ("bsd.every({1: [2}", "cannot be read"),
     ],
 )

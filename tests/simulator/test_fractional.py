@@ -103,8 +103,11 @@ def test_where_fractions_cost_a_tuple_a_run_takes_one_whatever_the_queue():
 
 def test_what_was_begun_is_finished_as_it_was_begun():
     """A tuple is begun on its path and interrupted when memory runs short: six time units of work in all."""
-    trace = run_fractional(one((2, 0.5), (8, 1)), {"s": [0]}, "threshold", BBDM03, memory=2)
+    net = one((2, 0.5), (8, 1))
+    trace = run_fractional(net, {"s": [0, 3, 3, 3]}, "threshold", BBDM03, memory=4)
+    assert [run.units[0] for run in trace.runs[:4]] == ["s→q1.o1"] * 3 + ["{q1.o1}"]
     assert trace.results[0].time == 6
+    assert sum(run.end - run.start for run in trace.runs) == 24
 
 
 def test_results_leave_when_they_are_made_also_of_an_interrupted_tuple():

@@ -44,16 +44,14 @@ def check_root(query: Query, operators: Collection[str], known: Collection[str])
     )
 
 
-def dependency_order(
-    streams: Sequence[Stream], operators: Sequence[Operator], queries: Sequence[Query]
-) -> tuple[Operator, ...]:
-    """Return the operators with inputs before users, otherwise as declared; raise for what cannot run.
-
-    That is: a cycle, an operator that leads to no query, a range window over a stream of unknown rate.
-    """
+def bottom_up(operators: Sequence[Operator]) -> list[Operator]:
+    """Return the operators with inputs before users, otherwise as given; raise if there is a cycle."""
+    for operator in operators:
+        if not isinstance(operator, Operator):
+            raise NetworkError(f"{operator!r} is not an operator")
     ordered: list[Operator] = []
-    done = {stream.name for stream in streams}
-    missing = {op.name: len(set(op.inputs) - done) for op in operators}
+    here = {operator.name for operator in operators}
+    missing = {operator.name: len(set(operator.inputs) & here) for operator in operators}
     readers: dict[str, list[Operator]] = {}
     for operator in operators:
         for source in dict.fromkeys(operator.inputs):
@@ -68,7 +66,17 @@ def dependency_order(
                 ready.append(reader)
     if len(ordered) < len(operators):
         raise NetworkError(_cycle_message([op for op in operators if missing[op.name] > 0]))
+    return ordered
 
+
+def dependency_order(
+    streams: Sequence[Stream], operators: Sequence[Operator], queries: Sequence[Query]
+) -> tuple[Operator, ...]:
+    """Return the operators with inputs before users, otherwise as declared; raise for what cannot run.
+
+    That is: a cycle, an operator that leads to no query, a range window over a stream of unknown rate.
+    """
+    ordered = bottom_up(operators)
     used = {query.root for query in queries}
     for operator in reversed(ordered):
         if operator.name not in used:

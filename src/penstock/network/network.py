@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 from penstock.errors import NetworkError
 from penstock.network.charts import Chain, ProgressChart
+from penstock.network.checks import bottom_up
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
 from penstock.network.numbers import Number, checked, exact
 from penstock.network.operator import Edge, Kind, Operator, Query, Stream, Window, listed
 from penstock.network.segments import Segment, first_run_and_rest, pruned, rising_runs
 from penstock.network.sharing import SharedSet
-
-Part = TypeVar("Part", Stream, Operator)
 
 SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
@@ -78,13 +77,21 @@ class Network(Graph):
     ) -> Self:
         """Return the network with one more query; operators that are already there are shared.
 
-        An operator with an expression is the same wherever that and its inputs are; the measures of the one
-        that is there are kept. Without, a part of the same name must be equal.
+        An operator with an expression is there already if another computes the same of the same inputs, whatever
+        its name; the measures of the one that is there are kept. Without, a part of the same name must be equal.
         """
+        names: dict[str, str] = {}
+        known = {op.identity: op.name for op in self.operators if op.expression}
+        added: list[Operator] = []
+        for operator in bottom_up(listed(operators, "the new operators")):
+            moved = replace(operator, inputs=tuple(names.get(source, source) for source in operator.inputs))
+            names[operator.name] = known.get(moved.identity, operator.name)
+            if names[operator.name] == operator.name:
+                added.append(moved)
         return type(self)(
-            _merged(self.streams, streams, Stream),
-            _merged(self.operators, operators, Operator),
-            (*self.queries, Query(query, root)),
+            _merged_streams(self.streams, listed(streams, "the new streams")),
+            _merged_operators(self.operators, added),
+            (*self.queries, Query(query, names.get(root, root))),
         )
 
     def unregister(self, query: str) -> Self:
@@ -107,6 +114,9 @@ class Network(Graph):
         0.5
         """
         costs, selectivities, rates = costs or {}, selectivities or {}, rates or {}
+        for given in (costs, selectivities, rates):
+            if not isinstance(given, Mapping):
+                raise NetworkError(f"measures are given as a mapping from name to number, not {given!r}")
         for name in (*costs, *selectivities):
             self.operator(name)
         for name in rates:
@@ -313,16 +323,23 @@ def _pair(pair: object, name: str) -> tuple[Number, Number]:
     return pair[0], pair[1]
 
 
-def _identity(part: Stream | Operator) -> object:
-    return part.identity if isinstance(part, Operator) else part.name
+def _merged_operators(here: tuple[Operator, ...], new: Iterable[Operator]) -> tuple[Operator, ...]:
+    known = {operator.name: operator for operator in here}
+    for operator in new:
+        if known.setdefault(operator.name, operator).identity != operator.identity:
+            raise NetworkError(f"operator {operator.name!r} is there already, and differs from the new one")
+    return tuple(known.values())
 
 
-def _merged(here: tuple[Part, ...], new: Iterable[Part], kind: type[Part]) -> tuple[Part, ...]:
-    known = {part.name: part for part in here}
-    what = kind.__name__.lower()
-    for part in listed(new, f"the new {what}s"):
-        if not isinstance(part, kind):
-            raise NetworkError(f"{part!r} is not a {what}")
-        if _identity(known.setdefault(part.name, part)) != _identity(part):
-            raise NetworkError(f"{what} {part.name!r} is there already, and differs from the new one")
+def _merged_streams(here: tuple[Stream, ...], new: Iterable[Stream]) -> tuple[Stream, ...]:
+    """A stream that is there keeps its rate, which may have been measured, and takes a new one if it has none."""
+    known = {stream.name: stream for stream in here}
+    for stream in new:
+        if not isinstance(stream, Stream):
+            raise NetworkError(f"{stream!r} is not a stream")
+        old = known.setdefault(stream.name, stream)
+        if old.size != stream.size:
+            raise NetworkError(f"stream {stream.name!r} is there already, with tuples of another size")
+        if old.rate is None:
+            known[stream.name] = stream
     return tuple(known.values())

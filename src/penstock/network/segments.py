@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from penstock.network.graph import Path
 from penstock.network.numbers import Number
@@ -44,8 +45,14 @@ def rising_runs(releases: Sequence[Number], gamma: Number = 1) -> list[tuple[int
     >>> rising_runs([0.2, 0.1, 9, 0.2])
     [(0, 1), (1, 3), (3, 4)]
     """
-    cuts = [i for i in range(1, len(releases)) if releases[i] < gamma * releases[i - 1]]
+    cuts = [i for i in range(1, len(releases)) if _falls(releases[i - 1], releases[i], gamma)]
     return list(zip([0, *cuts], [*cuts, len(releases)], strict=True))
+
+
+def _falls(below: Number, above: Number, gamma: Number) -> bool:
+    """Return whether `above` is less than γ · `below`, by more than floats are off by rounding."""
+    rounding = 0 if isinstance(below, Fraction) else 1e-12 * max(abs(float(below)), abs(float(above)))
+    return gamma * below - above > rounding
 
 
 def first_run_and_rest(releases: Sequence[Number], gamma: Number) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from penstock.errors import PolicyError
 from penstock.network import Number
 
 ROUNDING = 1e-12
+MOST = 10_000
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Clusters:
     spacing: Literal["log", "uniform"] = "log"
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise PolicyError(f"the number of clusters must be a whole number above 0, not {self.count!r}")
+        if isinstance(self.count, bool) or not isinstance(self.count, int) or not 1 <= self.count <= MOST:
+            raise PolicyError(f"clusters number from 1 to {MOST}, whole, not {self.count!r}")
         if self.spacing not in ("log", "uniform"):
             raise PolicyError(f"clusters are spaced 'log' or 'uniform', not {self.spacing!r}")
 

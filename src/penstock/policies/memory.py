@@ -39,7 +39,9 @@ class Thresholds:
             raise PolicyError(f"the safety factor of a threshold policy must be between 0.5 and 1, not {beta}")
         object.__setattr__(self, "beta", beta)
         shortest = checked(self.shortest, "the shortest interval between looks", at_least=0, error=PolicyError)
-        checked(self.longest, "the longest interval between looks", at_least=shortest, error=PolicyError)
+        longest = checked(self.longest, "the longest interval between looks", at_least=shortest, error=PolicyError)
+        object.__setattr__(self, "shortest", shortest)
+        object.__setattr__(self, "longest", longest)
 
     def limits(self, mean: Number) -> tuple[Number, Number]:
         """Return (T_max, T_min), given the mean queue memory so far."""

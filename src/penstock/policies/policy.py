@@ -155,6 +155,8 @@ class Policy:
 
     def every(self, n: int) -> "Policy":
         """Every n-th decision goes to the oldest tuple, whatever its priority (JC03 §4.2): nothing starves."""
+        if n is None:
+            raise PolicyError("every(n) needs a whole number above 0, not None")
         return self._changed(f"every({n})", lambda policy: replace(policy, oldest_every=n))
 
     def by_age_and_length(self) -> "Policy":
@@ -178,7 +180,7 @@ class Policy:
             raise PolicyError("a threshold policy cannot be a mode of another threshold policy")
         thresholds = Thresholds(math.inf if memory is None else memory, **limits)
         given = ({} if memory is None else {"memory": memory}) | limits
-        call = ", ".join([saving.name, *(f"{name}={float(value):g}" for name, value in given.items())])
+        call = ", ".join([saving.name, *(f"{name}={_plain(value)}" for name, value in given.items())])
         return replace(self, name=f"{self.name}.threshold({call})", saving=Saving(saving, thresholds))
 
     def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log") -> "Policy":
@@ -188,6 +190,8 @@ class Policy:
 
     def shared(self, sharing: Sharing) -> "Policy":
         """Rank a shared operator by its best segment (max), by all (sum), or by its priority-defining tree."""
+        if sharing not in get_args(Sharing):
+            raise PolicyError(f"shared operators are ranked by 'max', 'sum' or 'pdt', not {sharing!r}")
         if self.sharing is None:
             raise PolicyError(f"policy {self.name!r} ranks a unit by itself, whoever shares it")
         return self._changed(
@@ -210,6 +214,10 @@ class Policy:
         return replace(change(self), name=f"{self.name}.{call}", saving=saving)
 
 
+def _plain(value: Number) -> str:
+    return str(value) if isinstance(value, int) else repr(float(value))
+
+
 def divided(gain: Number, cost: Number | None) -> Number:
     """Return gain ÷ cost; the gain, where costs do not count."""
     return gain if cost is None else gain / cost
@@ -219,4 +227,5 @@ def useful_share(cost: Number | None, n: Number, overhead: Number) -> Number:
     """Return how much of a run of `n` tuples is spent on them: n·cost ÷ (overhead + n·cost)."""
     if cost is None or overhead == 0:
         return 1
+    checked(overhead, "the overhead of a run", at_least=0, error=PolicyError)
     return cost / (overhead / checked(n, "the size of a batch", above=0, error=PolicyError) + cost)

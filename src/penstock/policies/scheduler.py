@@ -46,6 +46,8 @@ class Scheduler:
             saving = replace(saving, thresholds=replace(saving.thresholds, memory=memory))
         self.mode: Mode = "normal"
         self.must_shed = False
+        """Whether saving memory was not enough, when it was last looked at (JC03 §3.4)."""
+        self._decisions = 0
         self._thresholds = None if saving is None else saving.thresholds
         self._next_look: Number | None = None
         self._normal = _Choice(net, policy)
@@ -80,7 +82,14 @@ class Scheduler:
         """
         if self.policy.clairvoyant and foresee is None:
             raise PolicyError(f"policy {self.policy.name!r} knows the future, and this engine does not")
-        return self._current.choose(now, look, foresee if self.policy.clairvoyant else None)
+        seen = ((unit, look(unit)) for unit in self.units)
+        candidates = [(unit, waiting) for unit, waiting in seen if waiting is not None]
+        if not candidates:
+            return ()
+        self._decisions += 1
+        return self._current.choose(
+            now, candidates, foresee if self.policy.clairvoyant else None, decision=self._decisions
+        )
 
     def move_to(self, net: Network) -> None:
         """Go on with another network: queries have come or gone, or measures have changed.
@@ -96,7 +105,6 @@ class _Choice:
 
     def __init__(self, net: Network, policy: Policy) -> None:
         self.policy = policy
-        self._decisions = 0
         self._place(net, last_holder=-1)
 
     def _place(self, net: Network, last_holder: int) -> None:
@@ -111,13 +119,10 @@ class _Choice:
         place = {name: index for index, name in enumerate(self._holders)}
         self._last_holder = next((place[name] for name in reversed(passed) if name in place), -1)
 
-    def choose(self, now: Number, look: Look, foresee: Foresee | None) -> tuple[Unit, ...]:
-        seen = ((unit, look(unit)) for unit in self.units)
-        candidates = [(unit, waiting) for unit, waiting in seen if waiting is not None]
-        if not candidates:
-            return ()
-        self._decisions += 1
-        if self.policy.oldest_every is not None and self._decisions % self.policy.oldest_every == 0:
+    def choose(
+        self, now: Number, candidates: list[tuple[Unit, Waiting]], foresee: Foresee | None, decision: int
+    ) -> tuple[Unit, ...]:
+        if self.policy.oldest_every is not None and decision % self.policy.oldest_every == 0:
             unit, head = max(candidates, key=lambda c: _ties(("oldest", "static", "id"), *c))
         else:
             unit, head = max(

@@ -94,6 +94,8 @@ def _read(node: ast.expr) -> Policy:
                 raise PolicyError(f"{ast.unparse(node)!r} cannot be read: {error}") from error
             assert isinstance(changed, Policy)
             return changed
+        case ast.Attribute(attr=name) if name in COMBINATORS:
+            raise PolicyError(f"{ast.unparse(node)!r} lacks what stands in brackets behind {name!r}")
         case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)):
             raise PolicyError(f"a policy has no combinator {name!r}.{nearest(name, COMBINATORS)}")
     raise PolicyError(f"{ast.unparse(node)!r} is not a policy")
@@ -102,6 +104,8 @@ def _read(node: ast.expr) -> Policy:
 def _argument(node: ast.expr) -> object:
     if isinstance(node, ast.Constant):
         return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return ast.literal_eval(node)
     if isinstance(node, ast.Name | ast.Call):
         return _read(node)
     raise PolicyError(f"{ast.unparse(node)!r} is not a number, a string or a policy")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.errors import NetworkError
 from penstock.network import Edge, Network, Number, Path
 from penstock.policies.features import Features
 from penstock.policies.policy import Policy, divided
@@ -71,6 +72,8 @@ def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
     >>> [(unit.name, round(unit.static, 4)) for unit in units_of(net, POLICIES["hnr"])]
     [('s→q1.o1', 0.04), ('s→q2.o1', 0.0825)]
     """
+    if not isinstance(net, Network):
+        raise NetworkError(f"a policy schedules a Network, not {net!r}")
     build = {"path": _path_units, "operator": _operator_units, "segment": _segment_units}
     units = build[policy.unit](net, policy)
     if policy.clusters is None:
