@@ -47,7 +47,11 @@ def two_queries():
         ),
         (lambda: NetworkBuilder().join("j", "ab", cost=1), "inputs of operator 'j' must be a list, not 'ab'"),
         (lambda: NetworkBuilder().join("j", None, cost=1), "inputs of operator 'j' must be a list"),
-        (lambda: two_queries().register("q9", "q1.o1", ["x"]), "'x' is not an operator"),
+        (lambda: two_queries().register("q9", "q1.o1", ["x"]), "'x' is not of type Operator"),
+        (
+            lambda: two_queries().register("q9", "x", [Operator("x", ("s",), 1), Operator("x", ("s",), 2)]),
+            "'x' stands for more than one operator",
+        ),
         (lambda: two_queries().operator(["q1.o1"]), "there is no operator ['q1.o1']"),
         (lambda: two_queries().S("q1"), "q1 is not a path of this network"),
         (lambda: two_queries().chart("q1"), "q1 is not a path of this network"),
@@ -84,6 +88,11 @@ def test_parts_check_themselves(build, says):
         ([Operator("a", ("b",), 1), Operator("b", ("a",), 1)], [Query("q", "b")], "in a cycle: a → b → a"),
         ([Operator("a", ("a",), 1)], [Query("q", "a")], "in a cycle: a → a"),
         (
+            [Operator("a", ("b",), 1), Operator("b", ("c",), 1), Operator("c", ("a",), 1)],
+            [Query("q", "a")],
+            "in a cycle: a → c → b → a",
+        ),
+        (
             [Operator("x", ("s",), 1), Operator("a", ("x", "b"), 1, kind="join"), Operator("b", ("a",), 1)],
             [Query("q", "b")],
             "in a cycle: a → b → a",
@@ -95,7 +104,7 @@ def test_parts_check_themselves(build, says):
         ([Operator("a", ("s",), 1)], [Query("q", "s")], "query 'q' is empty: its root 's' is a stream"),
         ([Operator("apple", ("s",), 1)], [Query("q", "aple")], "Did you mean 'apple'?"),
         ([Operator("a", ("s",), 1), Operator("b", ("s",), 1)], [Query("q", "a")], "'b' leads to no query"),
-        (["a"], [], "'a' is not a Operator"),
+        (["a"], [], "'a' is not of type Operator"),
         (
             [Operator("a", ("s", "s"), 1, kind="join", windows=(Window("range", 1),) * 2)],
             [Query("q", "a")],

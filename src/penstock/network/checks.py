@@ -1,6 +1,5 @@
 """What makes a network impossible, said with the name of the part that is wrong."""
 
-from collections import deque
 from collections.abc import Collection, Sequence
 
 from penstock.errors import NetworkError, nearest
@@ -9,11 +8,12 @@ from penstock.network.operator import Operator, Query, Stream
 
 def check_parts(streams: Sequence[Stream], operators: Sequence[Operator], queries: Sequence[Query]) -> None:
     """Raise if parts are of the wrong type, a name stands twice, or something named is not there."""
-    for part, kind in (*_each(streams, Stream), *_each(operators, Operator), *_each(queries, Query)):
-        if not isinstance(part, kind):
-            raise NetworkError(f"{part!r} is not a {kind.__name__}")
-    _check_duplicates([*(stream.name for stream in streams), *(op.name for op in operators)], "stream or operator")
-    _check_duplicates([query.name for query in queries], "query")
+    check_types(streams, Stream)
+    check_types(operators, Operator)
+    check_types(queries, Query)
+    names_in_use = [*(stream.name for stream in streams), *(operator.name for operator in operators)]
+    check_unique(names_in_use, "stream or operator")
+    check_unique([query.name for query in queries], "query")
 
     names = {operator.name for operator in operators}
     known = names | {stream.name for stream in streams}
@@ -44,29 +44,40 @@ def check_root(query: Query, operators: Collection[str], known: Collection[str])
     )
 
 
-def bottom_up(operators: Sequence[Operator]) -> list[Operator]:
+def check_types(parts: Sequence[object], kind: type) -> None:
+    """Raise if one of `parts` is not of this type."""
+    for part in parts:
+        if not isinstance(part, kind):
+            raise NetworkError(f"{part!r} is not of type {kind.__name__}")
+
+
+def check_unique(names: Sequence[str], what: str) -> None:
+    """Raise if a name stands twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise NetworkError(f"the name {name!r} stands for more than one {what}")
+        seen.add(name)
+
+
+def bottom_up(operators: Sequence[Operator]) -> tuple[Operator, ...]:
     """Return the operators with inputs before users, otherwise as given; raise if there is a cycle."""
+    by_name = {operator.name: operator for operator in operators}
+    done: dict[str, Operator] = {}
     for operator in operators:
-        if not isinstance(operator, Operator):
-            raise NetworkError(f"{operator!r} is not an operator")
-    ordered: list[Operator] = []
-    here = {operator.name for operator in operators}
-    missing = {operator.name: len(set(operator.inputs) & here) for operator in operators}
-    readers: dict[str, list[Operator]] = {}
-    for operator in operators:
-        for source in dict.fromkeys(operator.inputs):
-            readers.setdefault(source, []).append(operator)
-    ready = deque(operator for operator in operators if missing[operator.name] == 0)
-    while ready:
-        operator = ready.popleft()
-        ordered.append(operator)
-        for reader in readers.get(operator.name, ()):
-            missing[reader.name] -= 1
-            if missing[reader.name] == 0:
-                ready.append(reader)
-    if len(ordered) < len(operators):
-        raise NetworkError(_cycle_message([op for op in operators if missing[op.name] > 0]))
-    return ordered
+        waiting = {operator.name: operator}  # each is needed by the one before it
+        while waiting:
+            name, last = next(reversed(waiting.items()))
+            needed = next((source for source in last.inputs if source in by_name and source not in done), None)
+            if needed is None:
+                done[name] = waiting.pop(name)
+            elif needed in waiting:
+                names = [*waiting]
+                cycle = [*names[names.index(needed) :], needed]
+                raise NetworkError(f"operators feed each other in a cycle: {' → '.join(reversed(cycle))}")
+            else:
+                waiting[needed] = by_name[needed]
+    return tuple(done.values())
 
 
 def dependency_order(
@@ -83,42 +94,7 @@ def dependency_order(
             raise NetworkError(f"operator {operator.name!r} leads to no query; register one, or leave it out")
         used.update(operator.inputs)
     _check_rates(streams, ordered)
-    return _as_declared(operators, ordered)
-
-
-def _as_declared(operators: Sequence[Operator], ordered: list[Operator]) -> tuple[Operator, ...]:
-    """Keep the declared order where it already puts inputs first: ids then follow the user's own order."""
-    own = {operator.name for operator in operators}
-    seen: set[str] = set()
-    for operator in operators:
-        if any(source in own and source not in seen for source in operator.inputs):
-            return tuple(ordered)
-        seen.add(operator.name)
-    return tuple(operators)
-
-
-def _each(parts: Sequence[object], kind: type) -> list[tuple[object, type]]:
-    return [(part, kind) for part in parts]
-
-
-def _check_duplicates(names: Sequence[str], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise NetworkError(f"the name {name!r} stands for more than one {what}")
-        seen.add(name)
-
-
-def _cycle_message(stuck: Sequence[Operator]) -> str:
-    """Walk back along inputs that cannot be ready until one repeats: that is a cycle, named in full."""
-    by_name = {operator.name: operator for operator in stuck}
-    walk = [stuck[0].name]
-    while True:
-        below = next(source for source in by_name[walk[-1]].inputs if source in by_name)
-        if below in walk:
-            cycle = [*walk[walk.index(below) :], below]
-            return f"operators feed each other in a cycle: {' → '.join(reversed(cycle))}"
-        walk.append(below)
+    return ordered
 
 
 def _check_rates(streams: Sequence[Stream], ordered: Sequence[Operator]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from penstock.errors import NetworkError
 from penstock.network.charts import Chain, ProgressChart
-from penstock.network.checks import bottom_up
+from penstock.network.checks import bottom_up, check_types, check_unique
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
 from penstock.network.numbers import Number, checked, exact
@@ -80,16 +80,21 @@ class Network(Graph):
         An operator with an expression is there already if another computes the same of the same inputs, whatever
         its name; the measures of the one that is there are kept. Without, a part of the same name must be equal.
         """
+        new = listed(operators, "the new operators")
+        check_types(new, Operator)
+        check_unique([operator.name for operator in new], "operator")
         names: dict[str, str] = {}
         known = {op.identity: op.name for op in self.operators if op.expression}
         added: list[Operator] = []
-        for operator in bottom_up(listed(operators, "the new operators")):
+        for operator in bottom_up(new):
             moved = replace(operator, inputs=tuple(names.get(source, source) for source in operator.inputs))
             names[operator.name] = known.get(moved.identity, operator.name)
             if names[operator.name] == operator.name:
                 added.append(moved)
+        new_streams = listed(streams, "the new streams")
+        check_types(new_streams, Stream)
         return type(self)(
-            _merged_streams(self.streams, listed(streams, "the new streams")),
+            _merged_streams(self.streams, new_streams),
             _merged_operators(self.operators, added),
             (*self.queries, Query(query, names.get(root, root))),
         )
@@ -335,8 +340,6 @@ def _merged_streams(here: tuple[Stream, ...], new: Iterable[Stream]) -> tuple[St
     """A stream that is there keeps its rate, which may have been measured, and takes a new one if it has none."""
     known = {stream.name: stream for stream in here}
     for stream in new:
-        if not isinstance(stream, Stream):
-            raise NetworkError(f"{stream!r} is not a stream")
         old = known.setdefault(stream.name, stream)
         if old.size != stream.size:
             raise NetworkError(f"stream {stream.name!r} is there already, with tuples of another size")
