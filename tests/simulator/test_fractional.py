@@ -14,6 +14,18 @@ def one(*operators):
     return ps.Network.chains([list(operators)])
 
 
+def fork(a, b):
+    """Queries qa and qb behind a shared operator of cost 1, with one operator of the given cost each."""
+    build = ps.NetworkBuilder()
+    build.stream("s")
+    build.operator("x", "s", cost=1)
+    build.operator("a", "x", cost=a)
+    build.operator("b", "x", cost=b)
+    build.query("qa", "a")
+    build.query("qb", "b")
+    return build.build()
+
+
 def order(trace):
     return [run.units[0] for run in trace.runs]
 
@@ -111,16 +123,9 @@ def test_what_was_begun_is_finished_as_it_was_begun():
 
 
 def test_results_leave_when_they_are_made_also_of_an_interrupted_tuple():
-    build = ps.NetworkBuilder()
-    build.stream("s")
-    build.operator("x", "s", cost=1)
-    build.operator("y", "x", cost=1)
-    build.operator("z", "x", cost=5)
-    build.query("q1", "y")
-    build.query("q2", "z")
     for rules in (SCLP08, BBDM03):
-        trace = run_fractional(build.build(), {"s": [0]}, POLICIES["hr"].shared("sum"), rules)
-        assert [(d.query, d.time) for d in trace.departures] == [("q1", 2), ("q2", 7)]
+        trace = run_fractional(fork(1, 5), {"s": [0]}, POLICIES["hr"].shared("sum"), rules)
+        assert [(d.query, d.time) for d in trace.departures] == [("qa", 2), ("qb", 7)]
 
 
 def test_the_policy_knows_the_batch_and_the_set_up_cost():
@@ -197,14 +202,7 @@ def test_discarded_tuples_depart_with_nothing():
 
 
 def test_shared_operators_run_once_and_each_result_leaves_in_its_turn():
-    build = ps.NetworkBuilder()
-    build.stream("s")
-    build.operator("x", "s", cost=1)
-    build.operator("a", "x", cost=2)
-    build.operator("b", "x", cost=4)
-    build.query("qa", "a")
-    build.query("qb", "b")
-    trace = run_fractional(build.build(), {"s": [0]}, POLICIES["hr"].shared("sum"))
+    trace = run_fractional(fork(2, 4), {"s": [0]}, POLICIES["hr"].shared("sum"))
     assert [(d.query, d.time) for d in trace.departures] == [("qa", 3), ("qb", 7)]
     assert [d.slowdown for d in trace.departures] == [1, Fraction(7, 5)]
 

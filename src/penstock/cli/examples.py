@@ -42,8 +42,7 @@ def examples(
 
 def _table(example: Example, cells: list[Cell]) -> Table:
     """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
-    columns = list(dict.fromkeys(cell.at for cell in cells))
-    columns.sort(key=_time)
+    columns = list(dict.fromkeys(cell.at for cell in cells))  # the first quantity has them all, in order
     title = f"{example.paper}, {example.name}"
     table = Table(title=title, caption=example.note or None, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("", no_wrap=True)
@@ -58,10 +57,6 @@ def _table(example: Example, cells: list[Cell]) -> Table:
         table.add_row(metric, "printed", *_row(columns, found, computed=False))
         table.add_row(policy, "computed", *_row(columns, found, computed=True), end_section=True)
     return table
-
-
-def _time(at: str) -> int:
-    return int(at.removeprefix("t = ")) if at.startswith("t = ") else 0
 
 
 def _row(columns: Iterable[str], cells: dict[str, Cell], computed: bool) -> list[Text]:

@@ -30,12 +30,14 @@ class NetworkBuilder:
         self._streams = {stream.name: stream for stream in start.streams}
         self._operators = {operator.name: operator for operator in start.operators}
         self._queries = {query.name: query for query in start.queries}
+        self._names = {*self._streams, *self._operators}
         self._same = {op.identity: op.name for op in start.operators}
 
     def stream(self, name: str, rate: Number | None = None, size: Number = 1) -> str:
         """Add a stream and return its name."""
         stream = Stream(name, rate, size)
         self._check_new(name)
+        self._names.add(name)
         self._streams[name] = stream
         return name
 
@@ -81,7 +83,7 @@ class NetworkBuilder:
         query = Query(name, root)
         if name in self._queries:
             raise NetworkError(f"the name {name!r} stands for more than one query")
-        check_root(query, self._operators, self._streams.keys() | self._operators.keys())
+        check_root(query, self._operators, self._names)
         self._queries[name] = query
 
     def build(self) -> Network:
@@ -94,11 +96,12 @@ class NetworkBuilder:
         if operator.expression and operator.identity in self._same:
             return self._same[operator.identity]
         self._check_new(operator.name)
-        check_inputs(operator, self._streams.keys() | self._operators.keys())
+        check_inputs(operator, self._names)
+        self._names.add(operator.name)
         self._same[operator.identity] = operator.name
         self._operators[operator.name] = operator
         return operator.name
 
     def _check_new(self, name: str) -> None:
-        if name in self._streams or name in self._operators:
+        if name in self._names:
             raise NetworkError(f"the name {name!r} stands for more than one stream or operator")

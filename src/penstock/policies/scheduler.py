@@ -105,17 +105,17 @@ class _Choice:
 
     def __init__(self, net: Network, policy: Policy) -> None:
         self.policy = policy
-        self._place(net, last_holder=-1)
+        self._last_holder = -1
+        self._place(net)
 
-    def _place(self, net: Network, last_holder: int) -> None:
+    def _place(self, net: Network) -> None:
         self.units = units_of(net, self.policy)
         by_unit = self.policy.turn_of == "unit"
         self._holders = [unit.name for unit in self.units] if by_unit else [query.name for query in net.queries]
-        self._last_holder = last_holder
 
     def move_to(self, net: Network) -> None:
         passed = self._holders[: self._last_holder + 1]
-        self._place(net, last_holder=-1)
+        self._place(net)
         place = {name: index for index, name in enumerate(self._holders)}
         self._last_holder = next((place[name] for name in reversed(passed) if name in place), -1)
 

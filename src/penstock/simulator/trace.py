@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from penstock.network import Number
 
@@ -84,9 +85,8 @@ class Trace:
     @property
     def mean_memory(self) -> Number:
         """Queue memory averaged over time, from the first event to the last."""
-        pairs = list(zip(self.samples, self.samples[1:], strict=False))
-        area = sum((here.after * (there.time - here.time) for here, there in pairs), start=0)
-        length = self.samples[-1].time - self.samples[0].time if pairs else 0
+        area = sum((here.after * (there.time - here.time) for here, there in pairwise(self.samples)), start=0)
+        length = self.samples[-1].time - self.samples[0].time if self.samples else 0
         return area / length if length else 0
 
     @property

@@ -6,10 +6,4 @@ from penstock.experiments.examples.cells import Cell, Example
 EXAMPLES: tuple[Example, ...] = (jc03.TABLE_2, bbdm03.EXAMPLE_1, p04.TABLE_1_1, sclp08.EXAMPLE_1)
 """In the order they are shown."""
 
-
-def worked_examples() -> list[Cell]:
-    """Return every cell of every worked example."""
-    return [cell for example in EXAMPLES for cell in example.cells()]
-
-
-__all__ = ["EXAMPLES", "Cell", "Example", "worked_examples"]
+__all__ = ["EXAMPLES", "Cell", "Example"]
