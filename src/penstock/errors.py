@@ -20,6 +20,14 @@ class ArrivalError(PenstockError, ValueError):
     """Arrival times that no stream can have: unsorted, negative, not a number, of an unknown stream."""
 
 
+class ScriptError(PenstockError, ValueError):
+    """A script that cannot be: the message has the line, the column and a caret below the place."""
+
+
+class RunError(PenstockError, RuntimeError):
+    """A run that cannot start or go on: no Java, a source that cannot be read, a place that cannot be written."""
+
+
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest of `names`, or nothing.
 

@@ -1,0 +1,237 @@
+"""From a SELECT's tree to a checked query: names resolved, stars expanded, windows where they must be."""
+
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from sqlglot import exp
+
+from penstock.errors import nearest
+from penstock.language.check import Checker
+from penstock.language.select import Parsed, span_of_node
+from penstock.language.statements import FromItem, Output, QueryDef, Relation, StreamDef
+from penstock.language.text import Span
+from penstock.language.types import called
+
+MOST_STREAMS = 8
+LONGEST_NAME = 200
+
+
+def bound_query(name: str, parsed: Parsed, relations: Mapping[str, Relation], span: Span) -> QueryDef:
+    """Resolve and check a query against the streams and tables declared before it."""
+    try:
+        return _Binder(name, parsed, relations, span).query()
+    except RecursionError:
+        parsed.text.fail("this query is nested too deeply", span)
+
+
+def conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
+    """Return what is joined by AND, brackets taken off."""
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.And):
+            pending += [node.expression, node.this]
+        elif isinstance(node, exp.Paren):
+            pending.append(node.this)
+        else:
+            yield node
+
+
+class _Binder:
+    def __init__(self, name: str, parsed: Parsed, relations: Mapping[str, Relation], span: Span) -> None:
+        self.name = name
+        self.parsed = parsed
+        self.text = parsed.text
+        self.relations = relations
+        self.span = span
+        self.items: list[FromItem] = []
+        self._starts: dict[int, str] = {}
+
+    def query(self) -> QueryDef:
+        tree = self.parsed.tree
+        self._read_from()
+        checker = Checker(self.text, self.items, self.span)
+        conditions: list[exp.Expression] = []
+        for join in tree.args.get("joins") or ():
+            if join.args.get("on") is not None:
+                conditions += self._condition(join.args["on"], "ON", checker)
+        if tree.args.get("where") is not None:
+            conditions += self._condition(tree.args["where"].this, "WHERE", checker)
+        outputs = self._outputs(checker)
+        return QueryDef(self.name, tuple(self.items), tuple(conditions), outputs, self.parsed.sql, self.span)
+
+    # FROM ---------------------------------------------------------------------------------------------------
+
+    def _read_from(self) -> None:
+        tree = self.parsed.tree
+        first = tree.args.get("from_")
+        if first is None:
+            self.text.fail("a query needs FROM and the name of a stream", self.span)
+        self._add(first.this)
+        for join in tree.args.get("joins") or ():
+            self._check_join(join)
+            self._add(join.this)
+        streams = [item for item in self.items if item.is_stream]
+        if not streams:
+            self._fail("a query reads at least one stream, and this reads only stored tables", first)
+        if len(streams) > MOST_STREAMS:
+            self._fail(f"a query joins at most {MOST_STREAMS} streams, and this joins {len(streams)}", first)
+        unused = [span for start, (_, span) in self.parsed.windows.items() if start not in self._starts]
+        if unused:
+            self.text.fail(
+                "a window stands right behind the name of a stream in FROM: packets [ROWS 100] AS p", unused[0]
+            )
+        for item in streams:
+            if len(streams) > 1 and item.window is None:
+                place = next(start for start, alias in self._starts.items() if alias == item.alias)
+                self.text.fail(
+                    f"stream {item.relation.name} is joined with another stream and needs a window: "
+                    f"{item.relation.name} [RANGE 5 SECONDS] or {item.relation.name} [ROWS 100]",
+                    Span(place, place + len(item.relation.name)),
+                )
+
+    def _add(self, table: exp.Expression) -> None:
+        if isinstance(table, exp.Subquery | exp.Select):
+            self._fail("a subquery is refused: subqueries are not built yet. Write one SELECT", table)
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            self._fail("expected the name of a stream or a table", table)
+        odd = [key for key, value in table.args.items() if value and key not in ("this", "alias")]
+        if odd:
+            self._fail(
+                f"expected the name of a stream or a table alone, without {odd[0].strip('_').upper()}", table
+            )
+        written = table.this.name
+        relation = self.relations.get(written.lower())
+        if relation is None:
+            known = [each.name for each in self.relations.values()]
+            self._fail(f"there is no stream or table {written!r}.{nearest(written, known)}", table.this)
+        alias = table.alias or relation.name
+        if any(item.alias.lower() == alias.lower() for item in self.items):
+            self._fail(f"two items of FROM are called {alias!r}: give one another name with AS", table)
+        start = table.this.meta.get("start", -1)
+        window, span = self.parsed.windows.get(start, (None, self.span))
+        if window is not None and not isinstance(relation, StreamDef):
+            self.text.fail(f"{relation.name} is a stored table and has no window: it is there as a whole", span)
+        self._starts[start] = alias
+        self.items.append(FromItem(relation, alias, window))
+
+    def _check_join(self, join: exp.Join) -> None:
+        side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
+        method = str(join.args.get("method") or "").upper()
+        if side or kind == "OUTER":
+            self._fail(
+                f"{side or kind} JOIN is refused: outer joins are not built yet "
+                "(a row without a partner is known only when its window has passed)",
+                join,
+            )
+        if kind not in ("", "INNER", "CROSS"):
+            self._fail(f"{kind} JOIN is refused: it is not built yet", join)
+        if method:
+            self._fail(f"{method} JOIN is refused: say what is compared, with ON", join)
+        if join.args.get("using"):
+            self._fail("USING is refused: say what is compared, with ON a.x = b.x", join)
+
+    # Expressions --------------------------------------------------------------------------------------------
+
+    def _condition(self, tree: exp.Expression, word: str, checker: Checker) -> list[exp.Expression]:
+        parts = list(conjuncts(tree))
+        for part in parts:
+            self._resolve(part)
+            family = checker.family(part)
+            if family not in ("truth", "null", "any"):
+                self._fail(f"{word} needs a condition, and this is {called(family)}", part)
+        return parts
+
+    def _outputs(self, checker: Checker) -> tuple[Output, ...]:
+        outputs: list[Output] = []
+        places: list[exp.Expression] = []
+        for tree in self.parsed.tree.expressions:
+            for name, expression in self._named(tree):
+                checker.family(expression)
+                outputs.append(Output(name, expression))
+                places.append(tree)
+        seen: set[str] = set()
+        for output, tree in zip(outputs, places, strict=True):
+            if output.name.lower() in seen:
+                self._fail(
+                    f"two columns of the result are called {output.name!r}: give one another name with AS", tree
+                )
+            if not output.name or len(output.name) > LONGEST_NAME or output.name.startswith("__"):
+                self._fail(f"{output.name[:40]!r} cannot be the name of a column: give it one with AS", tree)
+            seen.add(output.name.lower())
+        return tuple(outputs)
+
+    def _named(self, tree: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+        star = tree.this if isinstance(tree, exp.Column) else tree
+        if isinstance(star, exp.Star):
+            if any(value for value in star.args.values()):
+                self._fail("a star is * or p.*, with nothing behind it", tree)
+            table = tree.args.get("table") if isinstance(tree, exp.Column) else None
+            places = range(len(self.items)) if table is None else (self._item(table),)
+            for place in places:
+                for column in self.items[place].relation.columns:
+                    yield column.name, _column(place, column.name)
+            return
+        expression = tree.this if isinstance(tree, exp.Alias) else tree
+        self._resolve(expression)
+        if isinstance(tree, exp.Alias):
+            yield tree.alias, expression
+        elif isinstance(tree, exp.Column):
+            yield tree.name, expression
+        else:
+            span = span_of_node(tree, self.span)
+            yield self.text.content[span.start : span.stop].strip() if span != self.span else "", expression
+
+    def _resolve(self, tree: exp.Expression) -> None:
+        for node in tree.walk():
+            if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
+                self._fail("a subquery is refused: subqueries are not built yet", node)
+            if isinstance(node, exp.Column):
+                self._resolve_column(node)
+
+    def _resolve_column(self, column: exp.Column) -> None:
+        if isinstance(column.this, exp.Star):
+            self._fail("a star stands alone in SELECT", column)
+        if column.args.get("db") is not None or column.args.get("catalog") is not None:
+            self._fail("a column is written name or alias.name", column)
+        table = column.args.get("table")
+        if table is not None:
+            place = self._item(table)
+            found = self.items[place].relation.column(column.name)
+            if found is None:
+                self._fail_column(column, [self.items[place]])
+        else:
+            holders = [i for i, item in enumerate(self.items) if item.relation.column(column.name) is not None]
+            if not holders:
+                self._fail_column(column, self.items)
+            if len(holders) > 1:
+                names = " and ".join(self.items[i].alias for i in holders)
+                alias = self.items[holders[0]].alias
+                self._fail(
+                    f"column {column.name!r} is in {names}: write {alias}.{column.name} or the like", column
+                )
+            place = holders[0]
+            found = self.items[place].relation.column(column.name)
+        assert found is not None
+        column.this.set("this", found.name)
+        column.this.set("quoted", True)
+        column.set("table", exp.to_identifier(f"f{place}"))
+
+    def _item(self, table: exp.Identifier) -> int:
+        for place, item in enumerate(self.items):
+            if item.alias.lower() == table.name.lower():
+                return place
+        known = [item.alias for item in self.items]
+        self._fail(f"nothing in FROM is called {table.name!r}.{nearest(table.name, known)}", table)
+
+    def _fail_column(self, column: exp.Column, items: list[FromItem]) -> NoReturn:
+        known = [each.name for item in items for each in item.relation.columns]
+        where = " or ".join(item.relation.name for item in items)
+        self._fail(f"there is no column {column.name!r} in {where}.{nearest(column.name, known)}", column)
+
+    def _fail(self, message: str, node: exp.Expression) -> NoReturn:
+        self.text.fail(message, span_of_node(node, self.span))
+
+
+def _column(place: int, name: str) -> exp.Column:
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(f"f{place}"))

@@ -1,0 +1,105 @@
+"""`Script`: a whole program, read and checked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import ScriptError, nearest
+from penstock.language.parse import parsed_statement
+from penstock.language.statements import Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
+from penstock.language.text import Text
+from penstock.language.tokens import LARGEST_SCRIPT, statements
+
+
+@dataclass(frozen=True)
+class Script:
+    """Streams, tables, continuous queries and settings, as one SQL file declares them.
+
+    >>> script = Script.parse('''
+    ...     CREATE STREAM packets (src STRING, bytes INT) FROM poisson WITH (rate = 100, rows = 500);
+    ...     CREATE QUERY big AS SELECT src, bytes FROM packets WHERE bytes > 1200;
+    ...     SET policy = 'hnr';
+    ... ''')
+    >>> list(script.queries), script.settings
+    (['big'], {'policy': 'hnr'})
+    """
+
+    streams: Mapping[str, StreamDef] = field(default_factory=dict)
+    tables: Mapping[str, TableDef] = field(default_factory=dict)
+    queries: Mapping[str, QueryDef] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "script"
+    folder: Path = Path()
+    """Where relative paths in the script begin."""
+
+    @classmethod
+    def parse(cls, text: str, name: str = "script", folder: str | Path = "") -> "Script":
+        """Read a script from a string; raise `ScriptError` with line, column and caret where it is wrong."""
+        script = cls(name=name, folder=Path(folder))
+        return script.with_statements(script.read_statements(text))
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Script":
+        """Read a script from a file."""
+        path = Path(path)
+        if path.is_dir():
+            raise ScriptError(f"{path}: this is a folder; a script is one file")
+        try:
+            with path.open("rb") as file:
+                data = file.read(4 * LARGEST_SCRIPT + 1)
+        except OSError as error:
+            raise ScriptError(f"{path}: cannot be read: {error.strerror}") from error
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ScriptError(
+                f"{path}: this is not a text in UTF-8 (byte {error.start}). Is it a script?"
+            ) from error
+        return cls.parse(text, str(path), path.parent)
+
+    @property
+    def relations(self) -> dict[str, Relation]:
+        """Streams and tables by name in small letters."""
+        return {name.lower(): each for name, each in (*self.streams.items(), *self.tables.items())}
+
+    def read_statements(self, text: str) -> Iterator[Statement]:
+        """Read more statements, in the light of what is declared."""
+        source = Text(text, self.name)
+        relations = self.relations
+        queries = {name.lower() for name in self.queries}
+        for tokens in statements(source):
+            statement = parsed_statement(tokens, relations)
+            if isinstance(statement, StreamDef | TableDef):
+                if statement.name.lower() in relations:
+                    source.fail(f"there is already a stream or table {statement.name!r}", statement.span)
+                relations[statement.name.lower()] = statement
+            elif isinstance(statement, QueryDef):
+                if statement.name.lower() in queries:
+                    source.fail(f"there is already a query {statement.name!r}", statement.span)
+                queries.add(statement.name.lower())
+            elif isinstance(statement, Drop):
+                if statement.name.lower() not in queries:
+                    hint = nearest(statement.name.lower(), queries)
+                    source.fail(f"there is no query {statement.name!r} to drop.{hint}", statement.span)
+                queries.remove(statement.name.lower())
+            yield statement
+
+    def with_statements(self, more: Iterable[Statement]) -> "Script":
+        """Return the script with more statements carried out."""
+        streams, tables = dict(self.streams), dict(self.tables)
+        queries, settings = dict(self.queries), dict(self.settings)
+        for statement in more:
+            match statement:
+                case StreamDef():
+                    streams[statement.name] = statement
+                case TableDef():
+                    tables[statement.name] = statement
+                case QueryDef():
+                    queries[statement.name] = statement
+                case Setting():
+                    settings[statement.name] = statement.value
+                case Drop():
+                    name = next(name for name in queries if name.lower() == statement.name.lower())
+                    del queries[name]
+        return replace(self, streams=streams, tables=tables, queries=queries, settings=settings)

@@ -1,0 +1,50 @@
+"""SET name = value: the settings there are, what they mean, and what they may be."""
+
+from collections.abc import Callable, Mapping
+
+from penstock.errors import nearest
+from penstock.language.values import Value, duration, size
+
+
+def _policy(value: Value) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be the name of a policy, in quotes")
+    return value
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a string in quotes")
+    return value
+
+
+def _whole(value: Value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError("must be a whole number, 1 or more")
+    return value
+
+
+SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
+    "policy": (_policy, "the scheduling policy, as `penstock policies` lists them"),
+    "qos": (_text, "goals for the choice of the policy"),
+    "memory": (size, "bytes that may wait in queues before sources stop reading, as '512MB'"),
+    "chunk_rows": (_whole, "most rows of a chunk"),
+    "batch_rows": (_whole, "most rows one run of a unit takes (limited service); unset: all that wait"),
+    "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, as '100 ms'"),
+}
+
+
+def checked_setting(name: str, value: Value) -> Value:
+    """Return the value of a setting in its own unit, or raise ValueError.
+
+    >>> checked_setting("memory", "1KB")
+    1000
+    """
+    known = SETTINGS.get(name)
+    if known is None:
+        hint = nearest(name, SETTINGS) or f" There are {', '.join(SETTINGS)}."
+        raise ValueError(f"there is no setting {name!r}.{hint}")
+    try:
+        return known[0](value)
+    except ValueError as error:
+        raise ValueError(f"setting {name!r}: {error}") from error

@@ -1,0 +1,135 @@
+"""What a script is made of, as values: streams, tables, queries, settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from penstock.language.text import Span
+from penstock.language.types import ColumnType
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A declared column."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a query can read: its columns, where its rows come from, and the options of that source."""
+
+    name: str
+    columns: tuple[Column, ...]
+    source: str
+    options: Options = field(hash=False, default_factory=dict)
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, whatever its case."""
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+
+    @property
+    def row_bytes(self) -> int:
+        """About how much a row takes."""
+        return sum(column.type.bytes for column in self.columns) or 1
+
+
+@dataclass(frozen=True)
+class StreamDef(Relation):
+    """CREATE STREAM."""
+
+    @property
+    def timestamp(self) -> str | None:
+        """The column that holds the event time, if one does."""
+        return self.options.get("timestamp")
+
+    @property
+    def lateness_us(self) -> int:
+        """How much older than the newest earlier row a row may be."""
+        return int(self.options.get("lateness", 0))
+
+    @property
+    def idle_us(self) -> int | None:
+        """After how long a silence the stream holds nobody back."""
+        return self.options.get("idle")
+
+
+@dataclass(frozen=True)
+class TableDef(Relation):
+    """CREATE TABLE: stored, read once."""
+
+
+@dataclass(frozen=True)
+class WindowDef:
+    """[ROWS n] or [RANGE t]: rows, or microseconds."""
+
+    kind: Literal["rows", "range"]
+    size: int
+
+    def __str__(self) -> str:
+        return f"[ROWS {self.size}]" if self.kind == "rows" else f"[RANGE {self.size} MICROSECONDS]"
+
+
+@dataclass(frozen=True)
+class FromItem:
+    """One item of FROM: a stream with its window, or a table."""
+
+    relation: Relation
+    alias: str
+    window: WindowDef | None = None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether rows keep coming."""
+        return isinstance(self.relation, StreamDef)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the result; columns in `expression` are resolved: table ``f<place>``, declared name."""
+
+    name: str
+    expression: exp.Expression = field(compare=False)
+
+
+@dataclass(frozen=True)
+class QueryDef:
+    """CREATE QUERY, resolved and checked: what it reads, what it keeps, what it returns."""
+
+    name: str
+    items: tuple[FromItem, ...]
+    conditions: tuple[exp.Expression, ...] = field(compare=False)
+    outputs: tuple[Output, ...]
+    sql: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    @property
+    def streams(self) -> tuple[FromItem, ...]:
+        """The streams among what it reads, in the order of FROM."""
+        return tuple(item for item in self.items if item.is_stream)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """DROP QUERY."""
+
+    name: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """SET name = value."""
+
+    name: str
+    value: Any
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+Statement = StreamDef | TableDef | QueryDef | Drop | Setting

@@ -1,0 +1,145 @@
+"""From text to statements' tokens: what is not a script at all is refused here."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import ScriptError, nearest
+from penstock.language.text import Span, Text
+
+LARGEST_SCRIPT = 8 * 1024 * 1024
+"""Characters of a script: some 50,000 queries."""
+
+DIALECT = Spark()
+
+
+def statements(text: Text) -> Iterator["Tokens"]:
+    """Return the tokens of every statement; empty ones are left out."""
+    _check_text(text)
+    try:
+        tokens = DIALECT.tokenize(text.content)
+    except TokenError as error:
+        # sqlglot's message quotes what surrounds the place, and may be as long as the script
+        raise ScriptError(f"{text.name}: a quote or a comment is not closed, or this is not a script") from error
+    start = 0
+    for place, token in enumerate(tokens):
+        if token.token_type == TokenType.SEMICOLON:
+            if place > start:
+                yield Tokens(text, tokens[start:place])
+            start = place + 1
+    if start < len(tokens):
+        yield Tokens(text, tokens[start:])
+
+
+def _check_text(text: Text) -> None:
+    if len(text.content) > LARGEST_SCRIPT:
+        raise ScriptError(
+            f"{text.name}: a script has {LARGEST_SCRIPT:,} characters at most, this has {len(text.content):,}"
+        )
+    for place, char in enumerate(text.content):
+        if char < " " and char not in "\t\n\r\f":
+            text.fail("this is not a text: it holds a control character. Is it a script?", Span(place, place + 1))
+
+
+def span_of(token: Token) -> Span:
+    """Return where a token stands."""
+    return Span(token.start, token.end + 1)
+
+
+@dataclass
+class Tokens:
+    """The tokens of one statement, read from left to right."""
+
+    text: Text
+    tokens: Sequence[Token]
+    place: int = 0
+
+    @property
+    def span(self) -> Span:
+        """Where the whole statement stands."""
+        return Span(self.tokens[0].start, self.tokens[-1].end + 1)
+
+    @property
+    def here(self) -> Span:
+        """Where the next token stands, or the end of the statement."""
+        if self.place < len(self.tokens):
+            return span_of(self.tokens[self.place])
+        return Span(self.tokens[-1].end + 1, self.tokens[-1].end + 2)
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was read."""
+        return self.place >= len(self.tokens)
+
+    @property
+    def next(self) -> Token | None:
+        """The next token, if there is one."""
+        return None if self.done else self.tokens[self.place]
+
+    def word(self) -> str:
+        """Return the next token in capitals, without reading it; nothing at the end."""
+        token = self.next
+        if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            return ""
+        return token.text.upper()
+
+    def take(self) -> Token:
+        """Read one token."""
+        token = self.next
+        if token is None:
+            self.fail("the statement ends too early")
+        self.place += 1
+        return token
+
+    def took(self, word: str) -> bool:
+        """Read `word` if it is next, and say whether it was."""
+        if self.word() == word:
+            self.place += 1
+            return True
+        return False
+
+    def expect(self, word: str, where: str) -> None:
+        """Read `word`, or fail."""
+        if not self.took(word):
+            self.fail(f"expected {word} {where}, not {self.seen()}")
+
+    def expect_one_of(self, words: Sequence[str], where: str) -> str:
+        """Read one of `words` and return it, or fail with the nearest."""
+        word = self.word()
+        if word not in words:
+            listed = ", ".join(words[:-1]) + f" or {words[-1]}" if len(words) > 1 else words[0]
+            self.fail(f"expected {listed} {where}, not {self.seen()}.{nearest(word, words)}")
+        self.place += 1
+        return word
+
+    def name(self, what: str) -> tuple[str, Span]:
+        """Read a name: an identifier, plain or in back-quotes."""
+        token = self.next
+        plain = token is not None and token.text.replace("_", "a").isalnum() and not token.text[0].isdigit()
+        if token is None or token.token_type in (TokenType.STRING, TokenType.NUMBER) or not plain:
+            self.fail(f"expected the name of {what}, not {self.seen()}: letters, digits and _, a letter first")
+        if token.text.startswith("__"):
+            self.fail(f"the name of {what} may not begin with two underscores: Penstock uses those itself")
+        self.place += 1
+        return token.text, span_of(token)
+
+    def seen(self) -> str:
+        """Return what stands here, for a message."""
+        return "the end of the statement" if self.next is None else f"{self.next.text[:40]!r}"
+
+    def rest(self) -> "Tokens":
+        """Return what was not read yet."""
+        return Tokens(self.text, self.tokens[self.place :])
+
+    def expect_end(self) -> None:
+        """Fail unless everything was read."""
+        if not self.done:
+            self.fail(f"expected ; at the end of the statement, not {self.seen()}")
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error that points at the next token."""
+        self.text.fail(message, self.here)

@@ -1,0 +1,201 @@
+"""From a query to steps: each condition as far down as it may go, equal steps written alike.
+
+A condition on one stream's columns becomes a selection below the join; windows count rows before it, which the
+probe of the log takes care of, so this is always legal. A stored table is looked up below the join too, where
+one stream (and tables before it) suffice to find its rows. What is left is the join's own.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
+from penstock.language.steps import Condition, Join, Lookup, Port, Project, Select, Step
+from penstock.language.tokens import DIALECT
+
+Rename = Callable[[int, str], tuple[str, str]]
+"""From place in FROM and column to the alias it is written with (or nothing) and its name there."""
+
+
+@dataclass
+class Chain:
+    """What one stream's rows pass before they are joined: steps, and what the columns are called by then."""
+
+    place: int
+    steps: list[Select | Lookup] = field(default_factory=list)
+    names: dict[tuple[int, str], str] = field(default_factory=dict)
+    reach: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A query as steps: a chain for each stream, the join (if there are several streams), and what follows."""
+
+    streams: tuple[str, ...]
+    chains: tuple[tuple[Select | Lookup, ...], ...]
+    join: Join | None
+    tail: tuple[Step, ...]
+
+
+def steps_of(query: QueryDef, starts: dict[str, int] | None = None) -> Steps:
+    """Translate a query. `starts` are the first sequence numbers it sees, by stream; windows begin there."""
+    return _Translation(query, starts or {}).steps()
+
+
+def places_in(tree: exp.Expression) -> frozenset[int]:
+    """Return the places in FROM whose columns an expression reads."""
+    return frozenset(int(column.table[1:]) for column in tree.find_all(exp.Column))
+
+
+class _Translation:
+    def __init__(self, query: QueryDef, starts: dict[str, int]) -> None:
+        self.query = query
+        self.starts = starts
+        self.left = [(condition, places_in(condition)) for condition in query.conditions]
+        self.chains = [
+            Chain(
+                place,
+                names={(place, column.name): column.name for column in item.relation.columns},
+                reach={place},
+            )
+            for place, item in enumerate(query.items)
+            if item.is_stream
+        ]
+        self.tables = [place for place, item in enumerate(query.items) if not item.is_stream]
+
+    def steps(self) -> Steps:
+        for chain in self.chains:
+            local = self._take(lambda places, chain=chain: places <= chain.reach)  # type: ignore[misc]
+            if chain is self.chains[0]:
+                local += self._take(lambda places: not places)
+            self._select(chain, local)
+        self._look_up_below()
+        if len(self.chains) == 1:
+            tail_chain, join = self.chains[0], None
+            head = list(tail_chain.steps)
+        else:
+            tail_chain, join = self._join()
+            head = []
+        for place in self.tables:
+            self._look_up(tail_chain, place, f"__j{place}_")
+        left = self._take(lambda places: True)
+        self._select(tail_chain, left)
+        tail: list[Step] = [*tail_chain.steps[len(head) :], self._project(tail_chain)]
+        return Steps(
+            streams=tuple(self.query.items[chain.place].relation.name for chain in self.chains),
+            chains=(tuple(head),) if join is None else tuple(tuple(chain.steps) for chain in self.chains),
+            join=join,
+            tail=tuple(tail),
+        )
+
+    def _take(self, fits: Callable[[frozenset[int]], bool]) -> list[exp.Expression]:
+        taken = [condition for condition, places in self.left if fits(places)]
+        self.left = [(condition, places) for condition, places in self.left if not fits(places)]
+        return taken
+
+    def _select(self, chain: Chain, conditions: Iterable[exp.Expression]) -> None:
+        found = _sorted(
+            _condition(each, lambda place, name: ("", chain.names[place, name])) for each in conditions
+        )
+        if found:
+            chain.steps.append(Select(found))
+
+    def _look_up_below(self) -> None:
+        """Attach each table to the first stream that suffices to find its rows; tables may lead to tables."""
+        moved = True
+        while moved:
+            moved = False
+            for place in list(self.tables):
+                chain = self._found_by(place, exp.EQ) or self._found_by(place, exp.Expression)
+                if chain is not None:
+                    self._look_up(chain, place, f"__{len(chain.reach) - 1}_")
+                    self.tables.remove(place)
+                    moved = True
+
+    def _found_by(self, place: int, kind: type[exp.Expression]) -> Chain | None:
+        """Return the first stream that a condition of that kind links with the table, without other streams."""
+        for chain in self.chains:
+            for condition, places in self.left:
+                linked = place in places and places & chain.reach and places <= chain.reach | {place}
+                if linked and isinstance(condition, kind):
+                    return chain
+        return None
+
+    def _look_up(self, chain: Chain, place: int, prefix: str) -> None:
+        table = self.query.items[place].relation
+        assert isinstance(table, TableDef)
+        reach = chain.reach | {place}
+        conditions = self._take(lambda places: place in places and places <= reach)
+
+        def rename(where: int, name: str) -> tuple[str, str]:
+            return ("t", name) if where == place else ("s", chain.names[where, name])
+
+        found = _sorted(_condition(each, rename) for each in conditions)
+        found = tuple(
+            Condition(each.sql, frozenset(name[2:] for name in each.columns if name.startswith("s.")), each.ports)
+            for each in found
+        )
+        chain.steps.append(Lookup(table, prefix, found))
+        chain.names |= {(place, column.name): f"{prefix}{column.name}" for column in table.columns}
+        chain.reach.add(place)
+
+    def _join(self) -> tuple[Chain, Join]:
+        port_of = {place: port for port, chain in enumerate(self.chains) for place in chain.reach}
+        reach = set(port_of)
+        names = {
+            key: Join.named(port, name)
+            for port, chain in enumerate(self.chains)
+            for key, name in chain.names.items()
+        }
+
+        def rename(place: int, name: str) -> tuple[str, str]:
+            port = port_of[place]
+            return f"p{port}", self.chains[port].names[place, name]
+
+        conditions = []
+        for tree in self._take(lambda places: places <= reach):
+            plain = _condition(tree, rename)
+            columns = frozenset(
+                Join.named(int(name[1 : name.index(".")]), name[name.index(".") + 1 :]) for name in plain.columns
+            )
+            conditions.append(Condition(plain.sql, columns, frozenset(port_of[p] for p in places_in(tree))))
+        ports = tuple(
+            Port(item.relation.name, _window(item), (), self.starts.get(item.relation.name, 0))
+            for item in self.query.streams
+        )
+        return Chain(-1, names=names, reach=reach), Join(ports, _sorted(conditions))
+
+    def _project(self, chain: Chain) -> Project:
+        def rename(place: int, name: str) -> tuple[str, str]:
+            return "", chain.names[place, name]
+
+        columns: list[tuple[str, str]] = []
+        uses: set[str] = set()
+        for output in self.query.outputs:
+            made = _condition(output.expression, rename)
+            columns.append((made.sql, output.name))
+            uses |= made.columns
+        return Project(tuple(columns), frozenset(uses), len(self.chains))
+
+
+def _window(item: FromItem) -> WindowDef:
+    assert item.window is not None
+    return item.window
+
+
+def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return conditions without repetition in an order of their own, so that equal ones are written alike."""
+    return tuple(sorted({condition.sql: condition for condition in conditions}.values(), key=lambda c: c.sql))
+
+
+def _condition(tree: exp.Expression, rename: Rename) -> Condition:
+    copy = tree.copy()
+    columns: set[str] = set()
+    nodes: Sequence[exp.Column] = [copy] if isinstance(copy, exp.Column) else list(copy.find_all(exp.Column))
+    for column in nodes:
+        alias, name = rename(int(column.table[1:]), column.name)
+        column.this.set("this", name)
+        column.set("table", exp.to_identifier(alias) if alias else None)
+        columns.add(f"{alias}.{name}" if alias else name)
+    return Condition(DIALECT.generate(copy, comments=False), frozenset(columns))
