@@ -1,0 +1,201 @@
+"""`run` and `start`: scripts from Python."""
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.errors import RunError
+from penstock.language.script import Script
+from penstock.policies import Policy
+from penstock.spark.runtime import Runtime
+from penstock.spark.session import prepared, spark_session
+from penstock.spark.sinks import Callback, Called, Memory, Parquet, Sink
+from penstock.spark.summary import Summary
+
+
+class Running:
+    """A script that runs in the background. Use it in a `with` statement, or call `stop` or `wait`."""
+
+    def __init__(self, runtime: Runtime, memory: Memory | None) -> None:
+        self._runtime = runtime
+        self._memory = memory
+        self._summary: Summary | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._go, name="penstock", daemon=True)
+        self._thread.start()
+
+    def _go(self) -> None:
+        try:
+            self._summary = self._runtime.run()
+        except BaseException as error:
+            self._error = error
+
+    def execute(self, sql: str) -> list[str]:
+        """Create or drop queries or set the policy; return what happened, with the sequence numbers."""
+        if not self._thread.is_alive():
+            raise RunError("the run has ended")
+        return self._runtime.execute(sql)
+
+    def summary(self) -> Summary:
+        """Return how the run stands."""
+        return self._summary or self._runtime.summary()
+
+    @property
+    def results(self) -> Mapping[str, pa.Table]:
+        """Results so far by query, where they are kept in memory."""
+        if self._memory is None:
+            raise RunError("results are not kept in memory: they went where `out` or `on_rows` says")
+        return self._memory.results
+
+    @property
+    def rejected(self) -> Mapping[str, pa.Table]:
+        """Rows that were turned away so far, by stream, where results are kept in memory."""
+        return {} if self._memory is None else self._memory.rejected
+
+    def stop(self) -> Summary:
+        """End the run: the job that runs is finished, what waits is abandoned."""
+        self._runtime.stop()
+        return self.wait()
+
+    def wait(self, timeout: float | None = None) -> Summary:
+        """Wait until the run has ended."""
+        self._thread.join(timeout)
+        if self._error is not None:
+            raise self._error
+        if self._summary is None:
+            raise RunError(f"the run has not ended after {timeout} s")
+        return self._summary
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._thread.is_alive():
+            self._runtime.stop()
+            self._thread.join()
+
+
+@contextmanager
+def started(
+    script: Script | str | Path,
+    *,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    on_rows: Callback | None = None,
+    policy: str | Policy | None = None,
+    drain: bool = False,
+    seconds: float | None = None,
+    chunk_rows: int | None = None,
+    batch_rows: int | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    spark: SparkSession | None = None,
+    on_event: Callable[[str], object] | None = None,
+    on_tick: Callable[[Summary], object] | None = None,
+) -> Iterator[Running]:
+    """Start a script and hand it over while it runs; it is stopped at the end of the `with` block.
+
+    The arguments are those of `run`. Without `out` and `on_rows`, results are kept in memory.
+    """
+    with ExitStack() as stack:
+        runtime, memory = _opened(
+            stack, script, out, overwrite, on_rows, master, remote, spark,
+            policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
+            on_event=on_event, on_tick=on_tick,
+        )  # fmt: skip
+        with Running(runtime, memory) as running:
+            yield running
+
+
+def run(
+    script: Script | str | Path,
+    *,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    on_rows: Callback | None = None,
+    policy: str | Policy | None = None,
+    drain: bool = False,
+    seconds: float | None = None,
+    chunk_rows: int | None = None,
+    batch_rows: int | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    spark: SparkSession | None = None,
+    on_event: Callable[[str], object] | None = None,
+    on_tick: Callable[[Summary], object] | None = None,
+) -> "Results":
+    """Run a script to its end and return how it went, with the results.
+
+    `script` is a `Script`, the path of a file, or the text itself. With `drain`, the run ends when the streams
+    have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
+    after that time and the rest is worked off. Results go to parquet files under `out`, to the function
+    `on_rows(query, table)`, or, without either, are kept in memory. `policy` goes before the script's own.
+    `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given,
+    else one is made for the run: local, on `master`, or on a Spark Connect server at `remote`.
+    """
+    with ExitStack() as stack:
+        runtime, memory = _opened(
+            stack, script, out, overwrite, on_rows, master, remote, spark,
+            policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
+            on_event=on_event, on_tick=on_tick,
+        )  # fmt: skip
+        summary = runtime.run()
+    return Results(summary, memory.results if memory else {}, memory.rejected if memory else {})
+
+
+class Results:
+    """How a run went: its `summary`, the `results` by query, and the rows that were `rejected`, by stream."""
+
+    def __init__(
+        self, summary: Summary, results: Mapping[str, pa.Table], rejected: Mapping[str, pa.Table]
+    ) -> None:
+        self.summary = summary
+        self.results = results
+        self.rejected = rejected
+
+    def __repr__(self) -> str:
+        return f"<Results: {self.summary.rows_in:,} rows in, {self.summary.rows_out:,} out>"
+
+
+def read_script(script: Script | str | Path) -> Script:
+    """Return a script, read from a file or from the text itself."""
+    if isinstance(script, Script):
+        return script
+    if isinstance(script, Path) or (";" not in script and "\n" not in script):
+        return Script.read(script)
+    return Script.parse(script)
+
+
+def _opened(
+    stack: ExitStack,
+    script: Script | str | Path,
+    out: str | Path | None,
+    overwrite: bool,
+    on_rows: Callback | None,
+    master: str | None,
+    remote: str | None,
+    spark: SparkSession | None,
+    **options: object,
+) -> tuple[Runtime, Memory | None]:
+    program = read_script(script)
+    sinks: list[Sink] = []
+    memory: Memory | None = None
+    if out is not None:
+        sinks.append(Parquet(out, overwrite=overwrite))
+    if on_rows is not None:
+        sinks.append(Called(on_rows))
+    if not sinks:
+        memory = Memory()
+        sinks.append(memory)
+    if spark is None:
+        spark = stack.enter_context(spark_session(master, remote))
+    else:
+        stack.enter_context(prepared(spark))
+    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
+    return Runtime(program, spark, sinks, scratch, **options), memory  # type: ignore[arg-type]

@@ -1,0 +1,31 @@
+"""Time, passed in, so that tests can move it by hand."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time and waits."""
+
+    def now_us(self) -> int:
+        """Return microseconds since 1970."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+
+class WallClock:
+    """The machine's clock; it never goes back."""
+
+    def __init__(self) -> None:
+        self._epoch_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+
+    def now_us(self) -> int:
+        """Return microseconds since 1970."""
+        return self._epoch_us + time.monotonic_ns() // 1000
+
+    def wait(self, seconds: float) -> None:
+        """Sleep."""
+        time.sleep(seconds)

@@ -1,0 +1,520 @@
+"""The state of a running system and every decision in it. No clock, no Spark: it is told, and says what to run."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.errors import PolicyError, RunError
+from penstock.language.plan import Plan
+from penstock.language.statements import QueryDef, StreamDef
+from penstock.language.steps import ARRIVAL, Join, seq
+from penstock.network import Edge
+from penstock.policies import Policy, Scheduler, Service, Unit, Waiting, policy_named
+from penstock.spark.admission import Admitted, Arrived, admitted
+from penstock.spark.columns import hidden_in, is_hidden, numbers
+from penstock.spark.job import Outcome, Window, Work
+from penstock.spark.log import Piece, Queue, StreamLog
+from penstock.spark.measures import Costs, Spread
+
+MOST_ROWS = 500_000
+"""Rows one job takes at most, even under exhaustive service."""
+
+Status = Literal["running", "ending", "ended", "failed"]
+
+
+@dataclass
+class QueryState:
+    """A query since it was created: the rows it sees, how it fares."""
+
+    definition: QueryDef
+    starts: dict[str, int]
+    ends: dict[str, int] | None = None
+    status: Status = "running"
+    reason: str = ""
+    outputs: int = 0
+    response: Spread = field(default_factory=Spread)
+    slowdown: Spread = field(default_factory=Spread)
+
+    @property
+    def name(self) -> str:
+        """The query's name."""
+        return self.definition.name
+
+    @property
+    def live(self) -> bool:
+        """Whether it still makes results."""
+        return self.status in ("running", "ending")
+
+    def seen(self, table: pa.Table) -> pa.Table:
+        """Return the rows made only of rows that the query sees: from its start, up to its end."""
+        streams = [item.relation.name for item in self.definition.streams]
+        if self.ends is None and not any(self.starts[name] for name in streams):
+            return table
+        mask = np.ones(table.num_rows, dtype=bool)
+        for place, name in enumerate(streams):
+            sequence = numbers(table, seq(place))
+            mask &= sequence >= self.starts[name]
+            if self.ends is not None:
+                mask &= sequence < self.ends[name]
+        return table if mask.all() else table.filter(pa.array(mask))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A unit on its way: what it took, and the work for the job."""
+
+    units: tuple[Unit, ...]
+    taken: Mapping[Edge, tuple[Piece, ...]]
+    work: Work
+
+    @property
+    def rows(self) -> int:
+        """Rows taken, all entries together."""
+        return sum(piece.rows for pieces in self.taken.values() for piece in pieces)
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row taken."""
+        return min((piece.first_time for pieces in self.taken.values() for piece in pieces), default=math.inf)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Results for a query's sink."""
+
+    query: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From one entry of a unit on: the joins that a run reaches, and whether it makes anything but for them."""
+
+    joins: tuple[Edge, ...]
+    other: bool
+
+
+class Engine:
+    """Streams, queues, queries and the scheduler."""
+
+    def __init__(
+        self, streams: Mapping[str, StreamDef], policy: str | Policy, service: Service, memory: int | None = None
+    ) -> None:
+        self.streams = {name: StreamLog(stream) for name, stream in streams.items()}
+        self.queries: dict[str, QueryState] = {}
+        self.costs = Costs()
+        self.queues: dict[Edge, Queue] = {}
+        self.in_flight: list[Run] = []
+        self.idle: set[str] = set()
+        """Streams that have been silent too long to hold others back."""
+        self._service = service
+        self._memory = memory
+        self._numbers = 0
+        self.policy = policy_on_spark(policy)
+        self._set_plan(Plan())
+        self._scheduler = Scheduler(self.plan.network, self.policy, memory)
+
+    # Queries ------------------------------------------------------------------------------------------------
+
+    def create(self, query: QueryDef) -> QueryState:
+        """Register a query; it sees the rows that come from now on."""
+        if query.name in self.queries and self.queries[query.name].live:
+            raise RunError(f"query {query.name} is running already")
+        starts = {item.relation.name: self.streams[item.relation.name].next_sequence for item in query.streams}
+        self._set_plan(self.plan.with_query(query, starts))
+        self._scheduler.move_to(self.plan.network)
+        self.queries[query.name] = QueryState(query, starts)
+        return self.queries[query.name]
+
+    def drop(self, name: str) -> QueryState:
+        """End a query at what has arrived so far; it goes on until that is worked off."""
+        state = self.queries[name]
+        if state.status == "running":
+            state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
+            state.status = "ending"
+        return state
+
+    def stop(self, name: str, reason: str) -> None:
+        """Stop a query at once: it failed."""
+        state = self.queries[name]
+        state.status, state.reason = "failed", reason
+        state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
+        self._remove(name)
+
+    def set_policy(self, policy: str | Policy) -> None:
+        """Go on with another policy."""
+        self.policy = policy_on_spark(policy)
+        self._scheduler = Scheduler(self.plan.network, self.policy, self._memory)
+        self._ways.clear()
+
+    def _remove(self, name: str) -> None:
+        self._set_plan(self.plan.without_query(name))
+        self._scheduler.move_to(self.plan.network)
+
+    def _set_plan(self, plan: Plan) -> None:
+        self.plan = plan
+        self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
+        self._wanted = plan.wanted()
+        self._ways: dict[Unit, dict[Edge, _Way]] = {}
+        self._windows: dict[str, list[tuple[str, int]]] = {}
+        for name, step in plan.steps.items():
+            if isinstance(step, Join):
+                for port, each in enumerate(step.ports):
+                    self._windows.setdefault(each.stream, []).append((name, port))
+
+    def finish_endings(self) -> list[str]:
+        """Remove the dropped queries for which nothing waits any more, and return their names."""
+        done = []
+        for state in list(self.queries.values()):
+            if state.status == "ending" and not self._waits_for(state):
+                state.status = "ended"
+                self._remove(state.name)
+                done.append(state.name)
+        return done
+
+    def _waits_for(self, state: QueryState) -> bool:
+        assert state.ends is not None
+        operators = {
+            op.name for op in self.plan.network.operators if state.name in self.plan.network.users[op.name]
+        }
+        if any(edge.target in operators for run in self.in_flight for edge in run.taken):
+            return True
+        streams = [item.relation.name for item in state.definition.streams]
+        for edge, queue in self.queues.items():
+            if edge.target not in operators:
+                continue
+            for piece in queue.pieces:
+                columns = [name for name in hidden_in(piece.table) if name.startswith("__seq")]
+                if len(columns) == len(streams) > 1:
+                    marks = [state.ends[name] for name in streams]
+                else:
+                    marks = [max(state.ends[name] for name in self._streams_at(edge))]
+                firsts = [int(numbers(piece.table, each).min()) for each in sorted(columns)]
+                if all(first < mark for first, mark in zip(firsts, marks, strict=False)):
+                    return True
+        return False
+
+    def _streams_at(self, edge: Edge) -> list[str]:
+        """Return the streams whose rows an edge below a join carries."""
+        name = edge.source
+        while name not in self.streams:
+            name = self.plan.network.operator(name).inputs[0]
+        return [name]
+
+    # Arrivals -----------------------------------------------------------------------------------------------
+
+    def admit(self, stream: str, arrived: Arrived, chunk_rows: int) -> Admitted:
+        """Take rows in: number them, turn the late and malformed away, queue the rest in chunks."""
+        log = self.streams[stream]
+        passed = admitted(log.definition, arrived, log.next_sequence, log.newest)
+        log.next_sequence, log.newest = passed.next_sequence, passed.newest
+        for start in range(0, passed.rows.num_rows, chunk_rows):
+            piece = self._piece(passed.rows.slice(start, chunk_rows))
+            for edge in self.plan.network.out_edges.get(stream, ()):
+                self.queues[edge].put(piece)
+            if stream in self._windows:
+                log.pieces.append(piece)
+        return passed
+
+    def _piece(self, table: pa.Table) -> Piece:
+        self._numbers += 1
+        return Piece(table, self._numbers)
+
+    def backlog(self, stream: str) -> int:
+        """Return the bytes of a stream's rows that wait to be taken up."""
+        edges = self.plan.network.out_edges.get(stream, ())
+        return max((self.queues[edge].bytes for edge in edges), default=0)
+
+    def waiting_bytes(self) -> int:
+        """Return the bytes in all queues; rows that wait in several are counted once for each source."""
+        return sum(self.backlog(name) for name in (*self.streams, *self.plan.steps))
+
+    def waiting_rows(self) -> int:
+        """Return the rows in all queues."""
+        return sum(queue.rows for queue in self.queues.values())
+
+    def see_memory(self, now_s: float, mean: float) -> None:
+        """Let a policy that watches memory look at it."""
+        self._scheduler.see_memory(now_s, self.waiting_bytes(), mean)
+
+    @property
+    def mode(self) -> str:
+        """Normal, or saving memory."""
+        return self._scheduler.mode
+
+    # What runs next -----------------------------------------------------------------------------------------
+
+    def next_run(self, now_us: int) -> Run | None:
+        """Return what the policy runs next, with its rows taken from the queues; None if nothing can run."""
+        units = self._scheduler.choose(now_us / 1e6, self._look)
+        if not units:
+            return None
+        taken: dict[Edge, tuple[Piece, ...]] = {}
+        through: set[Edge] = set()
+        cut: set[Edge] = set()
+        for unit in units:
+            through |= unit.through
+            left = self._limit(unit)
+            for edge, way in self._ways_of(unit).items():
+                pieces = tuple(self.queues[edge].take(self._bound_of(edge, way), left))
+                if not pieces:
+                    continue
+                left -= sum(piece.rows for piece in pieces)
+                taken[edge] = (*taken.get(edge, ()), *pieces)
+                latest = max(piece.last_time for piece in pieces)
+                cut |= {join for join in way.joins if join != edge and self._bound(join) < latest}
+        onward = frozenset(through - cut)
+        run = Run(units, taken, self._work(taken, onward))
+        self.in_flight.append(run)
+        return run
+
+    def work_again(self, run: Run, only: frozenset[str] | None = None) -> Work:
+        """Return a run's work once more, perhaps only for some of what it makes."""
+        work = run.work
+        return Work(work.plan, work.takes, work.through, work.probes, work.wanted, only)
+
+    def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge]) -> Work:
+        takes = {edge: pa.concat_tables([piece.table for piece in pieces]) for edge, pieces in taken.items()}
+        probes: dict[tuple[str, int, int], Window] = {}
+        for edge, pieces in taken.items():
+            low = min(piece.first_time for piece in pieces)
+            high = max(piece.last_time for piece in pieces)
+            for join in self._joins_from(edge, through):
+                self._add_probes(probes, join, low, high)
+        return Work(self.plan, takes, through, probes, self._wanted)
+
+    def _add_probes(self, probes: dict[tuple[str, int, int], Window], join: Edge, low: int, high: int) -> None:
+        """Add what the other windows hold for rows between two times; wider, if another entry was there before."""
+        step = self.plan.steps[join.target]
+        assert isinstance(step, Join)
+        for other, port in enumerate(step.ports):
+            key = (join.target, join.port, other)
+            if other == join.port:
+                continue
+            before = probes.get(key)
+            first = low if before is None else min(low, before.low)
+            last = high if before is None else max(high, before.high)
+            columns = self._wanted_at(port.stream, port.path, Edge(join.source, join.target, other))
+            rows = self.streams[port.stream].window(port.window, first, last, port.start, columns)
+            probes[key] = Window(rows, first, last)
+
+    def _wanted_at(self, stream: str, path: tuple[str, ...], entry: Edge) -> list[str]:
+        first = path[0] if path else entry.target
+        edges = [edge for edge in self.plan.network.in_edges[first] if edge.source == stream]
+        if not path:
+            edges = [edge for edge in edges if edge.port == entry.port]
+        return sorted(frozenset().union(*(self._wanted[edge] for edge in edges)))
+
+    def _joins_from(self, entry: Edge, through: frozenset[Edge]) -> Iterator[Edge]:
+        pending, seen = [entry], {entry}
+        while pending:
+            edge = pending.pop()
+            if isinstance(self.plan.steps[edge.target], Join):
+                yield edge
+            for onward in self.plan.network.out_edges.get(edge.target, ()):
+                if onward in through and onward not in seen:
+                    seen.add(onward)
+                    pending.append(onward)
+
+    def _look(self, unit: Unit) -> Waiting | None:
+        ways = self._ways_of(unit)
+        if any(edge in run.taken for run in self.in_flight for edge in ways):
+            return None
+        ready = 0
+        oldest: Piece | None = None
+        for edge, way in ways.items():
+            queue = self.queues[edge]
+            if not queue.rows:
+                continue
+            some = queue.ready(self._bound_of(edge, way))
+            if some:
+                ready += some
+                first = queue.pieces[0]
+                if oldest is None or (first.arrival, first.number) < (oldest.arrival, oldest.number):
+                    oldest = first
+        if oldest is None:
+            return None
+        batch = min(ready, self._limit(unit))
+        return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self._overhead(ways))
+
+    def _limit(self, unit: Unit) -> int:
+        waiting = sum(self.queues[edge].rows for edge in unit.entries)
+        limit = self._service.limit(waiting)
+        return MOST_ROWS if limit is None else min(int(limit), MOST_ROWS)
+
+    def _overhead(self, ways: Mapping[Edge, _Way]) -> float:
+        """Return what a run costs before its first row: the job, and the windows it has to look through."""
+        rows = 0
+        for way in ways.values():
+            for edge in way.joins:
+                step = self.plan.steps[edge.target]
+                assert isinstance(step, Join)
+                for other, port in enumerate(step.ports):
+                    if other != edge.port:
+                        held = self.streams[port.stream].rows
+                        rows += min(held, port.window.size) if port.window.kind == "rows" else held
+        return self.costs.setup_s + self.costs.window_row_s * rows
+
+    # Frontiers ----------------------------------------------------------------------------------------------
+
+    def _ways_of(self, unit: Unit) -> Mapping[Edge, _Way]:
+        if unit not in self._ways:
+            self._ways[unit] = {edge: self._way(edge, unit.through) for edge in unit.entries}
+        return self._ways[unit]
+
+    def _way(self, entry: Edge, through: frozenset[Edge]) -> _Way:
+        """Follow a run from an entry on; what lies behind a join waits for other streams, the rest does not."""
+        network = self.plan.network
+        roots = {query.root for query in network.queries}
+        joins: list[Edge] = []
+        other = False
+        pending, seen = [entry], {entry}
+        while pending:
+            edge = pending.pop()
+            if isinstance(self.plan.steps[edge.target], Join):
+                joins.append(edge)
+                continue
+            out = network.out_edges.get(edge.target, ())
+            other = other or edge.target in roots or any(each not in through for each in out)
+            fresh = [each for each in out if each in through and each not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return _Way(tuple(joins), other)
+
+    def _bound_of(self, entry: Edge, way: _Way) -> float:
+        """Return up to which time rows of an entry may run now.
+
+        If a run makes something besides what lies behind joins, it may go on at any time: it stops before a join
+        whose other streams are not there yet.
+        """
+        if way.other or not way.joins:
+            return math.inf
+        return max(self._bound(join) for join in way.joins)
+
+    def _bound(self, join: Edge) -> float:
+        """Return up to which time a row of a port may probe: all that precede it must be there.
+
+        Of a stream further left in FROM, rows of the same time precede it, of one further right they do not.
+        """
+        step = self.plan.steps[join.target]
+        assert isinstance(step, Join)
+        if all(self.queries[user].ends is not None for user in self.plan.network.users[join.target]):
+            return math.inf
+        bounds = []
+        for other, port in enumerate(step.ports):
+            if other != join.port and port.stream not in self.idle:
+                frontier = self.streams[port.stream].frontier
+                bounds.append(frontier if other < join.port else frontier + 1)
+        return min(bounds, default=math.inf)
+
+    def release(self) -> None:
+        """Let go of the rows that no window can need any more."""
+        for name, log in self.streams.items():
+            readers = self._windows.get(name)
+            if readers is None:
+                log.pieces.clear()
+                continue
+            if log.pieces:
+                passed = min(self._passed(log, join, port) for join, port in readers)
+                del log.pieces[:passed]
+
+    def _passed(self, log: StreamLog, join: str, port: int) -> int:
+        step = self.plan.steps[join]
+        assert isinstance(step, Join)
+        low = min(self._earliest_probe(join, other) for other in range(len(step.ports)) if other != port)
+        return log.needed_from(step.ports[port].window, low)
+
+    def _earliest_probe(self, join: str, port: int) -> float:
+        """Return the earliest time of a row of that port that may still come to probe."""
+        step = self.plan.steps[join]
+        assert isinstance(step, Join)
+        here = step.ports[port]
+        nodes = [here.stream, *here.path]
+        earliest = self.streams[here.stream].frontier + 1
+        for edge in self.plan.network.in_edges[join]:
+            if edge.port == port:
+                earliest = min(earliest, self.queues[edge].first_time)
+        for source, target in pairwise(nodes):
+            for edge in self.plan.network.in_edges[target]:
+                if edge.source == source:
+                    earliest = min(earliest, self.queues[edge].first_time)
+        return min([earliest, *(run.first_time for run in self.in_flight)])
+
+    # What came of it ----------------------------------------------------------------------------------------
+
+    def commit(self, run: Run, outcome: Outcome, now_us: int, seconds: float) -> list[Emitted]:
+        """Take in what a job made: rows that wait further on, results for sinks, measures."""
+        self.in_flight.remove(run)
+        self.costs.record(self.plan.network, outcome, run.rows, seconds)
+        emitted: list[Emitted] = []
+        network = run.work.plan.network
+        for name, table in outcome.rows.items():
+            staying = [edge for edge in network.out_edges.get(name, ()) if edge not in run.work.through]
+            if staying and table.num_rows:
+                piece = self._piece(table)
+                for edge in staying:
+                    if edge in self.queues:
+                        self.queues[edge].put(piece)
+            for query in network.queries:
+                state = self.queries[query.name]
+                if query.root == name and state.live:
+                    emitted += self._emit(state, table, now_us)
+        return emitted
+
+    def _emit(self, state: QueryState, table: pa.Table, now_us: int) -> list[Emitted]:
+        rows = state.seen(table)
+        if not rows.num_rows:
+            return []
+        waited = (now_us - numbers(rows, ARRIVAL)) / 1e6
+        state.outputs += rows.num_rows
+        state.response.add(waited)
+        state.slowdown.add(waited / self.costs.ideal_s(self.plan.network, state.name))
+        return [Emitted(state.name, rows.select([name for name in rows.column_names if not is_hidden(name)]))]
+
+    def give_back(self, run: Run) -> None:
+        """Return a run's rows to their queues: it did not happen."""
+        self.in_flight.remove(run)
+        for edge, pieces in run.taken.items():
+            if edge in self.queues:
+                self.queues[edge].put_back(pieces)
+
+    def leaving(self, run: Run) -> list[str]:
+        """Return the operators of a run whose output leaves it, as results or into queues."""
+        network, through = run.work.plan.network, run.work.through
+        roots = {query.root for query in network.queries}
+        found: dict[str, None] = {}
+        pending = list(run.taken)
+        seen = set(pending)
+        while pending:
+            edge = pending.pop()
+            out = network.out_edges.get(edge.target, ())
+            if edge.target in roots or any(each not in through for each in out):
+                found[edge.target] = None
+            fresh = [each for each in out if each in through and each not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return list(found)
+
+    def users_of(self, run: Run, operator: str) -> list[str]:
+        """Return the queries that cannot do without an operator's output in a run."""
+        network = run.work.plan.network
+        return [name for name in network.users[operator] if self.queries[name].live]
+
+    def relearn(self, rates: Mapping[str, float]) -> None:
+        """Let the scheduler go on with what was measured."""
+        self.plan = self.plan.measured(self.costs.applied(self.plan.network, rates))
+        self._scheduler.move_to(self.plan.network)
+        self._ways.clear()
+
+
+def policy_on_spark(policy: str | Policy) -> Policy:
+    """Return the policy, or refuse one that needs to know the future."""
+    found = policy_named(policy)
+    if found.clairvoyant:
+        raise PolicyError(f"policy {found.name!r} knows the future: only the simulator can run it")
+    return found

@@ -1,0 +1,259 @@
+"""One run of a unit as one Spark job: its operators fused into a plan, what leaves it told apart by a number."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.language.plan import Plan
+from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
+from penstock.network import Edge
+from penstock.spark.columns import hidden_in
+from penstock.spark.log import EXPIRES
+
+BROADCAST_ROWS = 200_000
+"""A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
+_BRANCH = "__k"
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a probe finds of another port: rows of its stream's log, for probing rows between two times."""
+
+    rows: pa.Table
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything a job needs: rows by entry, the edges it goes on through, and what the probes will see.
+
+    `probes` are, for every join, port and other port, the rows of the other's window.
+    """
+
+    plan: Plan
+    takes: Mapping[Edge, pa.Table]
+    through: frozenset[Edge]
+    probes: Mapping[tuple[str, int, int], Window] = field(default_factory=dict)
+    wanted: Mapping[Edge, Columns] = field(default_factory=dict)
+    only: frozenset[str] | None = None
+    """The operators whose output is wanted; None: all that has one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job made: the rows that leave, by operator, and how many each operator took and made."""
+
+    rows: Mapping[str, pa.Table]
+    taken: Mapping[str, int]
+    made: Mapping[str, int]
+    window_rows: int
+
+
+Tables = Callable[[str], DataFrame]
+
+
+class Builder:
+    """Puts the plan of a job together."""
+
+    def __init__(self, spark: SparkSession, tables: Tables, work: Work) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._work = work
+        self._observed: dict[str, Observation] = {}
+        self._entry_rows: dict[str, int] = defaultdict(int)
+        self._arriving: dict[tuple[str, int], list[DataFrame]] = defaultdict(list)
+        self._feeds: dict[str, list[str]] = defaultdict(list)
+        self._window_rows = 0
+
+    def run(self) -> Outcome:
+        """Build the plan, run it as one job, and return what it made."""
+        leaving = self._build()
+        rows = self._collect(leaving)
+        made = {name: table.num_rows for name, table in rows.items()}
+        if self._work.only is not None:  # what was observed may not have run
+            return Outcome(rows, {}, {}, 0)
+        made |= {name: int(observation.get.get("n", 0)) for name, observation in self._observed.items()}
+        taken = {name: self._entry_rows[name] + sum(made[source] for source in self._feeds[name]) for name in made}
+        return Outcome(rows, taken, made, self._window_rows)
+
+    def result(self, operator: str) -> DataFrame:
+        """Return an operator's output, not run yet."""
+        return self._build()[operator]
+
+    def _build(self) -> dict[str, DataFrame]:
+        network = self._work.plan.network
+        roots = {query.root for query in network.queries}
+        for edge, table in self._work.takes.items():
+            self._arriving[edge.target, edge.port].append(self._entry(edge, table))
+            self._entry_rows[edge.target] += table.num_rows
+        leaving: dict[str, DataFrame] = {}
+        for operator in network.operators:
+            inputs = {
+                port: self._arriving[operator.name, port]
+                for port in range(len(operator.inputs))
+                if self._arriving.get((operator.name, port))
+            }
+            if not inputs:
+                continue
+            made = self._apply(operator.name, {port: _union(frames) for port, frames in inputs.items()})
+            onward = [edge for edge in network.out_edges.get(operator.name, ()) if edge in self._work.through]
+            stays = any(edge not in self._work.through for edge in network.out_edges.get(operator.name, ()))
+            if operator.name in roots or stays:
+                leaving[operator.name] = self._pruned(operator.name, made, root=operator.name in roots)
+            observed = made
+            if onward and operator.name not in leaving:
+                self._observed[operator.name] = Observation()
+                observed = made.observe(self._observed[operator.name], F.count(F.lit(1)).alias("n"))
+            for place, edge in enumerate(onward):
+                self._arriving[edge.target, edge.port].append(made if place else observed)
+                self._feeds[edge.target].append(operator.name)
+        if self._work.only is not None:
+            leaving = {name: frame for name, frame in leaving.items() if name in self._work.only}
+        return leaving
+
+    def _entry(self, edge: Edge, table: pa.Table) -> DataFrame:
+        """Return the rows that wait at an entry, with the columns that are wanted of them.
+
+        A column that a later query asked for is NULL in rows that were made before it came; it drops them anyway.
+        """
+        wanted = sorted(self._work.wanted[edge])
+        here = [name for name in wanted if name in table.column_names]
+        frame = self._frame(table.select([*here, *hidden_in(table)]))
+        for name in wanted:
+            if name not in here:
+                frame = frame.withColumn(name, F.lit(None))
+        return frame
+
+    def _frame(self, table: pa.Table) -> DataFrame:
+        return self._spark.createDataFrame(table)
+
+    def _pruned(self, name: str, frame: DataFrame, *, root: bool) -> DataFrame:
+        if root:
+            return frame
+        edges = self._work.plan.network.out_edges[name]
+        wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
+        hidden = [TIME, ARRIVAL, *(seq(place) for place in range(self._streams_below(name)))]
+        return frame.select(*(F.col(f"`{each}`") for each in (*sorted(wanted), *hidden)))
+
+    def _streams_below(self, name: str) -> int:
+        """Return how many sequence numbers a row of the operator carries."""
+        step = self._work.plan.steps.get(name)
+        while step is not None and not isinstance(step, Join):
+            name = self._work.plan.network.operator(name).inputs[0]
+            step = self._work.plan.steps.get(name)
+        return 1 if step is None else len(step.ports)
+
+    # Operators ----------------------------------------------------------------------------------------------
+
+    def _apply(self, name: str, inputs: Mapping[int, DataFrame]) -> DataFrame:
+        step = self._work.plan.steps[name]
+        if isinstance(step, Join):
+            return _union([self._probe(name, step, port, frame) for port, frame in inputs.items()])
+        return self._applied(step, inputs[0], self._streams_below(name))
+
+    def _applied(self, step: Select | Lookup | Project, frame: DataFrame, streams: int) -> DataFrame:
+        if isinstance(step, Select):
+            return frame.filter(step.sql)
+        if isinstance(step, Lookup):
+            return self._look_up(step, frame)
+        hidden = [TIME, ARRIVAL, *(seq(place) for place in range(streams))]
+        columns = (F.expr(expression).alias(name) for expression, name in step.columns)
+        return frame.select(*columns, *(F.col(each) for each in hidden))
+
+    def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
+        table = self._tables(step.table.name).alias("t")
+        names = [F.col(f"s.`{each}`") for each in frame.columns]
+        added = [F.col(f"t.`{column}`").alias(name) for name, column in step.makes.items()]
+        source = frame.alias("s")
+        joined = source.join(table, F.expr(step.condition)) if step.conditions else source.crossJoin(table)
+        return joined.select(*names, *added)
+
+    def _probe(self, name: str, join: Join, port: int, frame: DataFrame) -> DataFrame:
+        """Join the rows of one port, each the last of its combination, with what the others' windows hold then."""
+        joined = frame.alias(f"p{port}")
+        taken = {port}
+        waiting = list(join.conditions)
+        wanted = self._wanted_of(name, join)
+        for other in join.order_from(port):
+            found = self._window_frame(name, join, port, other)
+            taken.add(other)
+            conditions = [*_in_window(join, port, other)]
+            conditions += [f"({each.sql})" for each in waiting if each.ports <= taken]
+            waiting = [each for each in waiting if not each.ports <= taken]
+            joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
+        columns = [
+            F.col(f"p{each}.`{column}`").alias(Join.named(each, column))
+            for each in range(len(join.ports))
+            for column in sorted(wanted[each])
+        ]
+        sequences = [F.col(f"p{each}.`{seq(0)}`").alias(seq(each)) for each in range(len(join.ports))]
+        arrival = F.greatest(*(F.col(f"p{each}.{ARRIVAL}") for each in range(len(join.ports)))).alias(ARRIVAL)
+        return joined.select(*columns, F.col(f"p{port}.{TIME}").alias(TIME), arrival, *sequences)
+
+    def _wanted_of(self, name: str, join: Join) -> Sequence[Columns]:
+        """Return for every port the columns that are read behind the join."""
+        edges = self._work.plan.network.out_edges.get(name, ())
+        after: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
+        return Join(join.ports, ()).reads(after)
+
+    def _window_frame(self, name: str, join: Join, port: int, other: int) -> DataFrame:
+        window = self._work.probes[name, port, other].rows
+        self._window_rows += window.num_rows
+        frame = self._frame(window)
+        for each in join.ports[other].path:
+            step = self._work.plan.steps[each]
+            assert isinstance(step, Select | Lookup)
+            frame = self._applied(step, frame, 1)
+        return F.broadcast(frame) if window.num_rows <= BROADCAST_ROWS else frame
+
+    # The job ------------------------------------------------------------------------------------------------
+
+    def _collect(self, leaving: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
+        if not leaving:
+            return {}
+        if len(leaving) == 1:
+            [(name, frame)] = leaving.items()
+            return {name: frame.toArrow()}
+        branches = [
+            frame.select(F.lit(number).alias(_BRANCH), F.struct("*").alias(f"__v{number}"))
+            for number, frame in enumerate(leaving.values())
+        ]
+        whole = branches[0]
+        for branch in branches[1:]:
+            whole = whole.unionByName(branch, allowMissingColumns=True)
+        table = whole.toArrow()
+        kinds = table.column(_BRANCH).to_numpy()
+        found = {}
+        for number, name in enumerate(leaving):
+            part = table.column(f"__v{number}").filter(pa.array(kinds == number)).combine_chunks()
+            found[name] = pa.Table.from_struct_array(part)
+        return found
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    return whole
+
+
+def _in_window(join: Join, port: int, other: int) -> list[str]:
+    """Return the conditions that a row of `other` precedes the last row, of `port`, and is in its window then.
+
+    Rows stand in one order: by time, then by place in FROM. Both are compared with the last row, never pairwise.
+    """
+    last, time = f"p{port}.{TIME}", f"p{other}.{TIME}"
+    before = other < port
+    conditions = [f"{time} {'<=' if before else '<'} {last}"]
+    window = join.ports[other].window
+    if window.kind == "range":
+        conditions.append(f"{last} - {time} <= {window.size}L")
+    else:
+        expires = f"p{other}.{EXPIRES}"
+        conditions.append(f"({expires} IS NULL OR {expires} {'>' if before else '>='} {last})")
+    return conditions

@@ -1,0 +1,216 @@
+"""Rows that wait: pieces, queues of them, and the log of a stream that windows look back into."""
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.language.statements import StreamDef, WindowDef
+from penstock.language.steps import ARRIVAL, TIME, seq
+from penstock.spark.columns import Micros, arrow_type, numbers
+
+EXPIRES = "__x"
+"""The time from which a row is outside a row window: that of the row n later in its stream."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows that came together; `number` says in which order pieces came."""
+
+    table: pa.Table
+    number: int
+
+    @cached_property
+    def times(self) -> Micros:
+        """The times of the rows, in microseconds."""
+        return numbers(self.table, TIME)
+
+    @cached_property
+    def first_time(self) -> int:
+        """The earliest time."""
+        return int(self.times.min())
+
+    @cached_property
+    def last_time(self) -> int:
+        """The latest time."""
+        return int(self.times.max())
+
+    @cached_property
+    def arrival(self) -> int:
+        """When the row that has waited longest arrived."""
+        return int(numbers(self.table, ARRIVAL).min())
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.table.num_rows)
+
+    @cached_property
+    def bytes(self) -> int:
+        """What they take."""
+        return int(self.table.nbytes)
+
+    def ready(self, bound: float) -> int:
+        """Return how many rows stand before the first whose time is above the bound."""
+        if self.last_time <= bound:
+            return self.rows
+        return int(np.argmax(self.times > bound))
+
+    def cut(self, rows: int) -> tuple["Piece", "Piece"]:
+        """Return the first rows and the rest."""
+        return Piece(self.table.slice(0, rows), self.number), Piece(self.table.slice(rows), self.number)
+
+
+@dataclass
+class Queue:
+    """What waits at an edge of the network, oldest first."""
+
+    pieces: deque[Piece] = field(default_factory=deque)
+    rows: int = 0
+    bytes: int = 0
+
+    def put(self, piece: Piece) -> None:
+        """Add rows at the end."""
+        if piece.rows:
+            self.pieces.append(piece)
+            self.rows += piece.rows
+            self.bytes += piece.bytes
+
+    def put_back(self, pieces: Iterable[Piece]) -> None:
+        """Return rows to the front, in their order."""
+        for piece in reversed(list(pieces)):
+            self.pieces.appendleft(piece)
+            self.rows += piece.rows
+            self.bytes += piece.bytes
+
+    def ready(self, bound: float) -> int:
+        """Return how many rows stand before the first whose time is above the bound."""
+        count = 0
+        for piece in self.pieces:
+            some = piece.ready(bound)
+            count += some
+            if some < piece.rows:
+                break
+        return count
+
+    def take(self, bound: float, most: int) -> list[Piece]:
+        """Remove and return the rows before the first above the bound, at most so many."""
+        taken: list[Piece] = []
+        left = most
+        while self.pieces and left > 0:
+            piece = self.pieces[0]
+            some = min(piece.ready(bound), left)
+            if some == 0:
+                break
+            self.pieces.popleft()
+            self.rows -= piece.rows
+            self.bytes -= piece.bytes
+            if some < piece.rows:
+                first, rest = piece.cut(some)
+                taken.append(first)
+                self.put_back([rest])
+                break
+            taken.append(piece)
+            left -= some
+        return taken
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row that waits."""
+        return min((piece.first_time for piece in self.pieces), default=math.inf)
+
+
+@dataclass
+class StreamLog:
+    """A stream so far: where it stands, and the rows that windows still need."""
+
+    definition: StreamDef
+    pieces: list[Piece] = field(default_factory=list)
+    next_sequence: int = 0
+    newest: int | None = None
+    """The latest time of any row so far."""
+    known_until: int | None = None
+    """Where the source itself says that no earlier row will come: generated streams, by the clock."""
+    ended: bool = False
+
+    @property
+    def frontier(self) -> float:
+        """No later row will have a time at or before this."""
+        if self.ended:
+            return math.inf
+        known = -math.inf if self.known_until is None else self.known_until
+        if self.newest is None or self.known_until is not None:
+            return known
+        return self.newest - self.definition.lateness_us - 1
+
+    @property
+    def bytes(self) -> int:
+        """What the rows kept for windows take."""
+        return sum(piece.bytes for piece in self.pieces)
+
+    @property
+    def rows(self) -> int:
+        """Rows kept for windows."""
+        return sum(piece.rows for piece in self.pieces)
+
+    def window(self, window: WindowDef, low: int, high: int, start: int, columns: Iterable[str]) -> pa.Table:
+        """Return the rows that a row with a time between `low` and `high` can find in the window.
+
+        They carry the column ``__x`` if it is a row window. Rows before sequence number `start` do not exist.
+        """
+        back = low - window.size if window.kind == "range" else -math.inf
+        pieces = [piece for piece in self.pieces if piece.last_time >= back]
+        names = [*columns, seq(0), TIME, ARRIVAL]
+        if not pieces:
+            return self._with_expiry(self._empty(names), window, np.empty(0, np.int64), 0, 0)
+        table = pa.concat_tables([piece.table.select(names) for piece in pieces])
+        sequence = numbers(table, seq(0))
+        if sequence[0] < start:
+            table = table.filter(pa.array(sequence >= start))
+        times = numbers(table, TIME)
+        if self.definition.lateness_us:
+            order = np.lexsort((numbers(table, seq(0)), times))
+            table, times = table.take(pa.array(order)), times[order]
+        stop = int(np.searchsorted(times, high, side="right"))
+        if window.kind == "range":
+            first = int(np.searchsorted(times, back, side="left"))
+        else:
+            first = max(0, int(np.searchsorted(times, low, side="left")) - window.size)
+        return self._with_expiry(table, window, times, first, stop)
+
+    def _empty(self, names: list[str]) -> pa.Table:
+        types = {column.name: arrow_type(column.type.name) for column in self.definition.columns}
+        return pa.schema([pa.field(name, types.get(name, pa.int64())) for name in names]).empty_table()
+
+    @staticmethod
+    def _with_expiry(table: pa.Table, window: WindowDef, times: Micros, first: int, stop: int) -> pa.Table:
+        found = table.slice(first, max(stop - first, 0))
+        if window.kind == "range":
+            return found
+        later = times[first + window.size : stop + window.size]
+        missing = found.num_rows - len(later)
+        expires = pa.concat_arrays([pa.array(later, pa.int64()), pa.nulls(missing, pa.int64())])
+        return found.append_column(EXPIRES, expires)
+
+    def needed_from(self, window: WindowDef, low: float) -> int:
+        """Return how many of the oldest pieces no row with a time of `low` or later can find in the window."""
+        count = 0
+        for place, piece in enumerate(self.pieces):
+            if window.kind == "range":
+                passed = piece.last_time < low - window.size
+            else:
+                later = sum(
+                    int(np.count_nonzero((each.times > piece.last_time) & (each.times < low)))
+                    if self.definition.lateness_us
+                    else each.ready(low - 1)
+                    for each in self.pieces[place + 1 :]
+                )
+                passed = later >= window.size
+            if not passed:
+                break
+            count += 1
+        return count

@@ -1,0 +1,122 @@
+"""What a running system learns: what jobs cost, what operators let through, how queries fare."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from penstock.network import Network
+from penstock.spark.job import Outcome
+
+ALPHA = 0.175
+"""Weight of the newest measure, SCLP08 §9."""
+SETUP_S = 0.05
+"""What a job costs before its first row, until it was measured."""
+WINDOW_ROW_S = 1e-6
+"""What a row of a window costs a probe."""
+_LEAST_COST = 1e-9
+_LEAST_SELECTIVITY = 1e-6
+
+
+class Costs:
+    """The cost of serving n rows: c0 + w·window + n·cost (DESIGN §1), learnt from the jobs that ran."""
+
+    def __init__(self) -> None:
+        self.window_row_s = WINDOW_ROW_S
+        self.jobs = 0
+        self.busy_s = 0.0
+        self._recent: deque[float] = deque(maxlen=100)
+        self._costs: dict[str, float] = {}
+        self._selectivities: dict[str, float] = {}
+        self._chunk_rows = 0.0
+
+    @property
+    def setup_s(self) -> float:
+        """What a job costs whatever it does: nearly the least that any recent one took."""
+        return float(np.quantile(self._recent, 0.1)) if len(self._recent) >= 5 else SETUP_S
+
+    @property
+    def chunk_rows(self) -> float:
+        """Mean number of rows a job took."""
+        return max(self._chunk_rows, 1.0)
+
+    def record(self, network: Network, outcome: Outcome, rows: int, seconds: float) -> None:
+        """Learn from a job: selectivities from its counts, costs from its time, shared as was thought."""
+        self.jobs += 1
+        self.busy_s += seconds
+        self._recent.append(seconds)
+        self._chunk_rows = rows if self.jobs == 1 else _moved(self._chunk_rows, rows)
+        known = {operator.name: operator for operator in network.operators}
+        work = {name: taken for name, taken in outcome.taken.items() if taken and name in known}
+        for name, taken in work.items():
+            fanout = outcome.made[name] / taken
+            self._selectivities[name] = _moved(self._selectivities.get(name, fanout), fanout)
+        thought = sum(taken * float(max(known[name].costs)) for name, taken in work.items())
+        spent = max(seconds - self.setup_s - self.window_row_s * outcome.window_rows, _LEAST_COST)
+        if thought > 0:
+            ratio = min(max(spent / thought, 0.1), 10.0)
+            for name in work:
+                cost = float(max(known[name].costs))
+                self._costs[name] = max(_moved(self._costs.get(name, cost), cost * ratio), _LEAST_COST)
+
+    def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
+        """Return the network with what was learnt; joins so that their fanout is the measured."""
+        known = {operator.name: operator for operator in network.operators}
+        selectivities: dict[str, float] = {}
+        network = network.measured(rates={name: rate for name, rate in rates.items() if rate > 0})
+        for name, measured in self._selectivities.items():
+            if name not in known:
+                continue
+            if known[name].kind == "join":
+                edges = network.in_edges[name]
+                thought = float(sum(network.fanout[edge] for edge in edges)) / len(edges)
+                share = float(known[name].selectivity) * max(measured, _LEAST_SELECTIVITY) / max(thought, 1e-12)
+                selectivities[name] = max(share, 1e-15)
+            else:
+                most = 1.0 if known[name].kind in ("select", "project") else float("inf")
+                selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
+        costs = {name: cost for name, cost in self._costs.items() if name in known}
+        return network.measured(costs=costs, selectivities=selectivities)
+
+    def ideal_s(self, network: Network, query: str) -> float:
+        """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
+        return self.setup_s + self.chunk_rows * float(network.T(query))
+
+
+def _moved(old: float, new: float) -> float:
+    return (1 - ALPHA) * old + ALPHA * new
+
+
+@dataclass
+class Spread:
+    """Average, maximum and ℓ2 norm of a growing set of numbers (PAPERS §2), and the recent average."""
+
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    most: float = 0.0
+    recent: float = 0.0
+
+    def add(self, values: Iterable[float]) -> None:
+        """Take more numbers in."""
+        array = np.asarray(values, dtype=np.float64)
+        if not len(array):
+            return
+        mean = float(array.mean())
+        self.recent = mean if self.count == 0 else _moved(self.recent, mean)
+        self.count += len(array)
+        self.total += float(array.sum())
+        self.squares += float((array * array).sum())
+        self.most = max(self.most, float(array.max()))
+
+    @property
+    def mean(self) -> float:
+        """The average."""
+        return self.total / self.count if self.count else 0.0
+
+    @property
+    def l2(self) -> float:
+        """The ℓ2 norm."""
+        return sqrt(self.squares)

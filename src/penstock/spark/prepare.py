@@ -1,0 +1,88 @@
+"""Before the first row: stored tables are read, and Spark itself checks every query."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import RunError, ScriptError
+from penstock.language.plan import Plan
+from penstock.language.statements import QueryDef, TableDef
+from penstock.language.steps import ARRIVAL, TIME, Join, seq
+from penstock.language.types import NAMES
+from penstock.spark.admission import BAD, RAW
+from penstock.spark.columns import arrow_type, is_hidden, typed
+from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work
+from penstock.spark.log import StreamLog
+from penstock.spark.session import explained
+from penstock.spark.sources.reading import read_files
+from penstock.spark.sources.source import Surroundings
+
+
+def loaded_tables(around: Surroundings, tables: Mapping[str, TableDef]) -> dict[str, DataFrame]:
+    """Read every stored table. A row that does not fit is an error: a table is small, and somebody's own."""
+    return {name: _loaded(around, table) for name, table in tables.items()}
+
+
+def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
+    what = f"table {table.name}"
+    path = around.path(table.options["path"], what)
+    paths = [path]
+    if path.is_dir():
+        paths = sorted(each for each in path.iterdir() if each.is_file() and each.name[0] not in "._")
+        if not paths:
+            raise RunError(f"{what}: the folder {path} holds no file")
+    try:
+        rows = read_files(around.spark, table.source, paths, table.columns, table.options)
+    except (PySparkException, RunError, OSError, pa.ArrowException) as error:
+        raise RunError(f"{what}: {path} cannot be read: {explained(error)}") from error
+    wrong = rows.filter(pc.is_valid(rows.column(BAD)))
+    if wrong.num_rows:
+        text, reason = wrong.column(RAW)[0].as_py(), wrong.column(BAD)[0].as_py()
+        shown = f": {text[:200]}" if text else ""
+        raise RunError(f"{what}: {wrong.num_rows:,} rows of {path} do not fit: {reason}{shown}")
+    frame = around.spark.createDataFrame(typed(rows, table.columns))
+    return F.broadcast(frame) if rows.num_rows <= BROADCAST_ROWS else frame.persist()
+
+
+def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: QueryDef, script: str) -> pa.Schema:
+    """Let Spark check the query on no rows at all, and return the columns of its result."""
+    plan = Plan().with_query(query)
+    network = plan.network
+    wanted = plan.wanted()
+    logs = {item.relation.name: StreamLog(item.relation) for item in query.streams}  # type: ignore[arg-type]
+    entries = [edge for edge in network.edges if edge.source in logs]
+    takes = {edge: _empty(logs[edge.source], wanted[edge]) for edge in entries}
+    probes = {}
+    for name, step in plan.steps.items():
+        if isinstance(step, Join):
+            for port in range(len(step.ports)):
+                for other, each in enumerate(step.ports):
+                    if other != port:
+                        names = [column.name for column in logs[each.stream].definition.columns]
+                        rows = logs[each.stream].window(each.window, 0, 0, 0, names)
+                        probes[name, port, other] = Window(rows, 0, 0)
+    work = Work(plan, takes, frozenset(network.edges), probes, wanted)
+    try:
+        frame = Builder(spark, tables.__getitem__, work).result(network.query(query.name).root)
+        fields = frame.schema.fields
+    except PySparkException as error:
+        raise ScriptError(f"{script}: query {query.name} cannot run: {explained(error)}") from error
+    found = []
+    for column in fields:
+        if is_hidden(column.name):
+            continue
+        kind = column.dataType.simpleString()
+        if kind.split("(")[0] not in NAMES:
+            raise ScriptError(f"{script}: query {query.name}: column {column.name!r} is of type {kind}; CAST it")
+        found.append(pa.field(column.name, arrow_type(kind.upper())))
+    return pa.schema(found)
+
+
+def _empty(log: StreamLog, columns: frozenset[str]) -> pa.Table:
+    types = {column.name: arrow_type(column.type.name) for column in log.definition.columns}
+    names = [*sorted(columns), seq(0), TIME, ARRIVAL]
+    return pa.schema([pa.field(name, types.get(name, pa.int64())) for name in names]).empty_table()

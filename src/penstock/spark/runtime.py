@@ -1,0 +1,462 @@
+"""The loop: admit what arrives, ask the policy, run one unit as one job, emit, record."""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import PenstockError, RunError
+from penstock.language.script import Script
+from penstock.language.statements import Drop, QueryDef, Setting, Statement
+from penstock.policies import Exhaustive, Limited, Policy
+from penstock.spark.clock import Clock, WallClock
+from penstock.spark.engine import Engine, Run
+from penstock.spark.job import Builder, Outcome, Work
+from penstock.spark.prepare import loaded_tables, result_schema
+from penstock.spark.session import explained
+from penstock.spark.sinks import Sink
+from penstock.spark.sources import Source, opened_source
+from penstock.spark.sources.source import Surroundings
+from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+
+POLICY = "bsd"
+CHUNK_ROWS = 50_000
+CHUNK_US = 100_000
+MEMORY = 256 * 1024 * 1024
+_NAP_S = 0.01
+_RELEARN_US = 1_000_000
+_TICK_US = 250_000
+_GIVE_UP = 3
+_LAST_JOB_S = 5.0
+_ONLY_QUERIES = "while a script runs, queries can be created and dropped; streams and tables cannot"
+
+
+@dataclass
+class _Counts:
+    rows: int = 0
+    late: int = 0
+    malformed: int = 0
+    silent_since: int | None = None
+    held: bool = False
+
+
+@dataclass
+class _Request:
+    statements: list[Statement]
+    done: "Future[list[str]]" = field(default_factory=Future)
+
+
+class Runtime:
+    """A running script. `run` is the loop; everything else may be called from other threads."""
+
+    def __init__(
+        self,
+        script: Script,
+        spark: SparkSession,
+        sinks: list[Sink],
+        scratch: Path,
+        *,
+        policy: str | Policy | None = None,
+        drain: bool = False,
+        seconds: float | None = None,
+        chunk_rows: int | None = None,
+        batch_rows: int | None = None,
+        in_flight: int = 1,
+        clock: Clock | None = None,
+        on_event: Callable[[str], object] | None = None,
+        on_tick: Callable[[Summary], object] | None = None,
+    ) -> None:
+        if not script.streams:
+            raise RunError(f"{script.name}: a script that runs needs a stream: CREATE STREAM …")
+        settings = script.settings
+        self.script = script
+        self._spark = spark
+        self._sinks = sinks
+        self._drain = drain
+        self._seconds = seconds
+        self._chunk_rows = chunk_rows or settings.get("chunk_rows", CHUNK_ROWS)
+        self._memory = settings.get("memory", MEMORY)
+        batch = batch_rows or settings.get("batch_rows")
+        self._clock = clock or WallClock()
+        self._on_event = on_event or (lambda text: None)
+        self._on_tick = on_tick or (lambda summary: None)
+        self._in_flight = in_flight
+        self.engine = Engine(
+            script.streams,
+            policy or settings.get("policy", POLICY),
+            Exhaustive() if batch is None else Limited(batch),
+            settings.get("memory"),
+        )
+        self._around = Surroundings(
+            spark, script.folder, drain, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
+        )
+        self._check_ends()
+        self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
+        for query in script.queries.values():
+            self._create(query)
+        self._counts = {name: _Counts() for name in script.streams}
+        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._finishing = False
+        self._jobs: dict[Future[tuple[Outcome, float]], Run] = {}
+        self._failures = 0
+        self._started = self._now = self._clock.now_us()
+        self._relearned = self._ticked = self._started
+        self._peak = 0
+        self._abandoned = 0
+        self._memory_sum, self._memory_looks = 0.0, 0
+        self._sources: dict[str, Source] = {}
+
+    def _check_ends(self) -> None:
+        if not self._drain or self._seconds is not None:
+            return
+        for stream in self.script.streams.values():
+            endless = stream.source in ("bursty", "poisson") or stream.options.get("repeat")
+            if endless and not {"rows", "seconds"} & stream.options.keys():
+                raise RunError(
+                    f"stream {stream.name} never ends, so the run would not: give it rows = … or seconds = …, "
+                    "or say --seconds"
+                )
+
+    # From other threads -------------------------------------------------------------------------------------
+
+    def execute(self, sql: str, timeout: float = 60.0) -> list[str]:
+        """Carry out CREATE QUERY, DROP QUERY and SET while the script runs; return what happened.
+
+        A query that is created sees the rows that arrive from then on; the text says from which sequence number.
+        """
+        statements = list(self.script.read_statements(sql))
+        for statement in statements:
+            if not isinstance(statement, QueryDef | Drop | Setting):
+                raise RunError(_ONLY_QUERIES)
+        return self.request(statements).result(timeout)
+
+    def request(self, statements: list[Statement]) -> "Future[list[str]]":
+        """Hand statements to the loop."""
+        request = _Request(statements)
+        self._requests.put(request)
+        return request.done
+
+    def stop(self) -> None:
+        """End the run soon: the job that runs is finished, what waits is abandoned and counted."""
+        self._stopping.set()
+
+    # The loop -----------------------------------------------------------------------------------------------
+
+    def run(self) -> Summary:
+        """Run until the streams end (draining), the time is over, or `stop` is called."""
+        try:
+            for name, stream in self.script.streams.items():
+                self._sources[name] = opened_source(stream, self._around)
+            self._started = self._relearned = self._ticked = self._clock.now_us()
+            with ThreadPoolExecutor(self._in_flight, thread_name_prefix="penstock-job") as pool:
+                try:
+                    self._loop(pool)
+                finally:
+                    self._leave()
+            for sink in self._sinks:
+                sink.close()
+        finally:
+            for source in self._sources.values():
+                with contextlib.suppress(PySparkException, OSError):
+                    source.close()
+            self._refuse_requests()
+        return self.summary()
+
+    def _loop(self, pool: ThreadPoolExecutor) -> None:
+        while not self._stopping.is_set():
+            self._now = self._clock.now_us()
+            self._obey()
+            if self._over_time():
+                return
+            admitted = self._admit()
+            committed = self._collect()
+            for name in self.engine.finish_endings():
+                self._on_event(f"query {name} ended")
+            self.engine.release()
+            self._watch()
+            submitted = self._submit(pool)
+            if self._done():
+                return
+            if not (admitted or committed or submitted):
+                self._rest()
+
+    def _over_time(self) -> bool:
+        """Whether the time is over; when draining, the streams end then and the rest is worked off."""
+        if self._seconds is None or self._finishing or self._now - self._started < self._seconds * 1e6:
+            return False
+        if not self._drain:
+            return True
+        self._finishing = True
+        for source in self._sources.values():
+            source.stop(self._now)
+        return False
+
+    def _rest(self) -> None:
+        if self._jobs:
+            wait(self._jobs, timeout=_NAP_S, return_when=FIRST_COMPLETED)
+        elif self._held_up():
+            return
+        else:
+            self._clock.wait(_NAP_S)
+
+    def _done(self) -> bool:
+        if self._jobs or not self._requests.empty():
+            return False
+        if not any(state.live for state in self.engine.queries.values()) and self.engine.queries:
+            failed = all(state.status == "failed" for state in self.engine.queries.values())
+            return failed or self._drain
+        return all(source.ended for source in self._sources.values()) and not self.engine.waiting_rows()
+
+    def _leave(self) -> None:
+        """Finish the jobs that run; what takes too long is interrupted, and what waits is counted."""
+        if self._jobs:
+            finished, late = wait(self._jobs, timeout=_LAST_JOB_S)
+            if late:
+                self._spark.interruptAll()
+                wait(late, timeout=_LAST_JOB_S)
+            self._now = self._clock.now_us()
+            with contextlib.suppress(PenstockError):
+                self._collect(only=finished)
+        self._abandoned = self.engine.waiting_rows() + sum(run.rows for run in self._jobs.values())
+
+    # Arrivals -----------------------------------------------------------------------------------------------
+
+    def _admit(self) -> bool:
+        """Ask every source that has room for its rows."""
+        share = self._memory / len(self._sources)
+        some = False
+        for name, source in self._sources.items():
+            counts = self._counts[name]
+            counts.held = self.engine.backlog(name) >= share
+            if not counts.held:
+                some = self._poll(name, source) or some
+        return some
+
+    def _held_up(self) -> bool:
+        """If nothing can run because all rows wait for streams that are held back, read one of those anyway."""
+        held = [name for name, counts in self._counts.items() if counts.held and not self._sources[name].ended]
+        if not held or not self.engine.waiting_rows():
+            return False
+        furthest_back = min(held, key=lambda name: self.engine.streams[name].frontier)
+        return self._poll(furthest_back, self._sources[furthest_back])
+
+    def _poll(self, name: str, source: Source) -> bool:
+        log, counts = self.engine.streams[name], self._counts[name]
+        if log.ended:
+            return False
+        some = False
+        for arrived in source.poll(self._now, 4 * self._chunk_rows):
+            passed = self.engine.admit(name, arrived, self._chunk_rows)
+            some = some or bool(arrived.rows.num_rows)
+            counts.rows += arrived.rows.num_rows
+            if passed.rejected.num_rows:
+                late = passed.rejected.column("kind").to_pylist().count("late")
+                counts.late += late
+                counts.malformed += passed.rejected.num_rows - late
+                for sink in self._sinks:
+                    sink.reject(name, passed.rejected)
+        log.known_until = source.known_until(self._now)
+        log.ended = source.ended
+        self._mind_silence(name, some)
+        return some
+
+    def _mind_silence(self, name: str, some: bool) -> None:
+        idle_us = self.script.streams[name].idle_us
+        counts = self._counts[name]
+        if some or counts.silent_since is None:
+            counts.silent_since = self._now
+            self.engine.idle.discard(name)
+        elif idle_us is not None and not self._drain and self._now - counts.silent_since >= idle_us:
+            self.engine.idle.add(name)
+
+    # Jobs ---------------------------------------------------------------------------------------------------
+
+    def _submit(self, pool: ThreadPoolExecutor) -> bool:
+        some = False
+        while len(self._jobs) < self._in_flight:
+            run = self.engine.next_run(self._now)
+            if run is None:
+                break
+            self._jobs[pool.submit(self._timed, run.work)] = run
+            some = True
+        return some
+
+    def _timed(self, work: Work) -> tuple[Outcome, float]:
+        start = self._clock.now_us()
+        outcome = self._execute(work)
+        return outcome, (self._clock.now_us() - start) / 1e6
+
+    def _execute(self, work: Work) -> Outcome:
+        return Builder(self._spark, self._tables.__getitem__, work).run()
+
+    def _collect(self, only: "set[Future[tuple[Outcome, float]]] | None" = None) -> bool:
+        """Take in the jobs that have finished."""
+        finished = [job for job in self._jobs if (job.done() if only is None else job in only)]
+        for job in finished:
+            run = self._jobs.pop(job)
+            error = job.exception()
+            if error is not None:
+                self._failed(run, error)
+                continue
+            self._failures = 0
+            outcome, seconds = job.result()
+            for emitted in self.engine.commit(run, outcome, self._clock.now_us(), seconds):
+                for sink in self._sinks:
+                    sink.emit(emitted.query, emitted.rows)
+        return bool(finished)
+
+    def _failed(self, run: Run, error: BaseException) -> None:
+        """Find out whose fault a failed job was: what it makes is made part by part, each alone."""
+        self.engine.give_back(run)
+        if not isinstance(error, Exception):
+            raise error
+        if self._stopping.is_set():
+            return
+        self._failures += 1
+        culprits: dict[str, str] = {}
+        for operator in self.engine.leaving(run):
+            try:
+                self._execute(self.engine.work_again(run, frozenset({operator})))
+            except Exception as again:
+                for name in self.engine.users_of(run, operator):
+                    culprits.setdefault(name, explained(again))
+        if culprits:
+            self._check_alive()
+            for name, reason in culprits.items():
+                self.engine.stop(name, reason)
+                self._on_event(f"query {name} stopped: {reason}")
+        elif self._failures >= _GIVE_UP:
+            raise RunError(f"a job failed {_GIVE_UP} times, and no query alone is to blame: {explained(error)}")
+
+    def _check_alive(self) -> None:
+        try:
+            self._spark.range(1).count()
+        except Exception as error:
+            raise RunError(f"Spark does not answer any more: {explained(error)}") from error
+
+    # What is asked for --------------------------------------------------------------------------------------
+
+    def _obey(self) -> None:
+        while not self._requests.empty():
+            request = self._requests.get()
+            said: list[str] = []
+            try:
+                for statement in request.statements:
+                    said.append(self._carry_out(statement))
+                    self._on_event(said[-1])
+                request.done.set_result(said)
+            except PenstockError as error:
+                request.done.set_exception(error)
+
+    def _carry_out(self, statement: Statement) -> str:
+        if isinstance(statement, QueryDef):
+            said = self._create(statement)
+        elif isinstance(statement, Drop):
+            name = next((name for name in self.engine.queries if name.lower() == statement.name.lower()), None)
+            if name is None or not self.engine.queries[name].live:
+                raise RunError(f"there is no running query {statement.name!r} to drop")
+            said = f"query {name} ends before {_places(self.engine.drop(name).ends or {})}"
+        elif isinstance(statement, Setting) and statement.name == "policy":
+            self.engine.set_policy(statement.value)
+            said = f"policy {self.engine.policy.name}"
+        elif isinstance(statement, Setting):
+            raise RunError(f"setting {statement.name!r} cannot be changed while a script runs; the policy can")
+        else:
+            raise RunError(_ONLY_QUERIES)
+        self.script = self.script.with_statements([statement])
+        return said
+
+    def _create(self, query: QueryDef) -> str:
+        schema = result_schema(self._spark, self._tables, query, self.script.name)
+        state = self.engine.create(query)
+        for sink in self._sinks:
+            sink.open(query.name, schema)
+        return f"query {query.name} begins at {_places(state.starts)}"
+
+    def _refuse_requests(self) -> None:
+        while not self._requests.empty():
+            self._requests.get().done.set_exception(RunError("the run has ended"))
+
+    # Measures -----------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        held = self.engine.waiting_bytes()
+        self._peak = max(self._peak, held)
+        self._memory_sum += held
+        self._memory_looks += 1
+        self.engine.see_memory(self._now / 1e6, self._memory_sum / self._memory_looks)
+        if self._now - self._relearned >= _RELEARN_US and self.engine.costs.jobs:
+            self._relearned = self._now
+            passed = max((self._now - self._started) / 1e6, 1e-3)
+            self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
+        if self._now - self._ticked >= _TICK_US:
+            self._ticked = self._now
+            self._on_tick(self.summary())
+
+    def summary(self) -> Summary:
+        """Return how the run stands."""
+        now = self._clock.now_us()
+        passed = max((now - self._started) / 1e6, 1e-6)
+        engine = self.engine
+        return Summary(
+            policy=engine.policy.name,
+            mode=engine.mode,
+            seconds=passed,
+            jobs=engine.costs.jobs,
+            utilization=min(engine.costs.busy_s / passed / self._in_flight, 1.0),
+            waiting_rows=engine.waiting_rows(),
+            waiting_bytes=engine.waiting_bytes(),
+            peak_bytes=self._peak,
+            abandoned_rows=self._abandoned,
+            setup_s=engine.costs.setup_s,
+            streams={name: self._stream_summary(name, now) for name in engine.streams},
+            queries={name: self._query_summary(name) for name in engine.queries},
+        )
+
+    def _stream_summary(self, name: str, now: int) -> StreamSummary:
+        log, counts = self.engine.streams[name], self._counts[name]
+        edges = self.engine.plan.network.out_edges.get(name, ())
+        oldest = min(
+            (queue.pieces[0].arrival for edge in edges if (queue := self.engine.queues[edge]).pieces), default=None
+        )
+        return StreamSummary(
+            rows=counts.rows,
+            late=counts.late,
+            malformed=counts.malformed,
+            waiting_rows=max((self.engine.queues[edge].rows for edge in edges), default=0),
+            waiting_bytes=self.engine.backlog(name),
+            kept_bytes=log.bytes,
+            lag_s=0.0 if oldest is None else (now - oldest) / 1e6,
+            ended=log.ended,
+            held=counts.held,
+        )
+
+    def _query_summary(self, name: str) -> QuerySummary:
+        state = self.engine.queries[name]
+        ends = state.ends or {each: self.engine.streams[each].next_sequence for each in state.starts}
+        return QuerySummary(
+            status=state.status,
+            reason=state.reason,
+            first=dict(state.starts),
+            end=dict(ends),
+            outputs=state.outputs,
+            avg_response=state.response.mean,
+            max_response=state.response.most,
+            l2_response=state.response.l2,
+            avg_slowdown=state.slowdown.mean,
+            max_slowdown=state.slowdown.most,
+            l2_slowdown=state.slowdown.l2,
+            recent_response=state.response.recent,
+            recent_slowdown=state.slowdown.recent,
+        )
+
+
+def _places(sequences: Mapping[str, int]) -> str:
+    return ", ".join(f"{stream} {sequence}" for stream, sequence in sequences.items())

@@ -1,0 +1,168 @@
+"""Spark sessions: made quietly, on loopback, with a clear word where Java is missing."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import RunError
+
+LEAST_JAVA = 17
+
+SESSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""What Penstock needs of any session; all can be set while it runs."""
+
+_LOCAL: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_JAVA_HELP = (
+    "To get it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
+    "dnf install java-17-openjdk-headless (Fedora), brew install openjdk@17 (macOS); or point JAVA_HOME at one"
+)
+
+
+def java_version() -> tuple[str | None, int | None]:
+    """Return the path of Java and its main version; None where there is none, or it does not answer."""
+    home = os.environ.get("JAVA_HOME")
+    path = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if path is None:
+        return None, None
+    try:
+        said = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return path, None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    if found is None:
+        return path, None
+    first, second = int(found[1]), int(found[2] or 0)
+    return path, second if first == 1 else first
+
+
+def check_java() -> None:
+    """Raise unless there is a Java that Spark can run on."""
+    path, version = java_version()
+    if path is None:
+        where = " (JAVA_HOME is set, and has none)" if os.environ.get("JAVA_HOME") else ""
+        raise RunError(
+            f"Spark needs Java {LEAST_JAVA} or newer, and no Java was found{where}. To get it: {_JAVA_HELP}"
+        )
+    if version is None:
+        raise RunError(
+            f"the Java at {path} does not say its version. Spark needs {LEAST_JAVA} or newer: {_JAVA_HELP}"
+        )
+    if version < LEAST_JAVA:
+        raise RunError(f"Spark needs Java {LEAST_JAVA} or newer; the one at {path} is {version}. {_JAVA_HELP}")
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None,
+    remote: str | None = None,
+    *,
+    noise: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """Open a session for the time of a run, and stop it afterwards.
+
+    Without `master` and `remote` it is local, with as many threads as there are cores. What Spark and its Java
+    say goes to a file that is shown if the start fails, unless `noise` is wanted.
+    """
+    if master and remote:
+        raise RunError("give a master or a remote, not both")
+    if remote is None or remote.startswith("local"):
+        check_java()
+    master = master or "local[*]"
+    builder = SparkSession.builder.appName("penstock")
+    if remote is not None:
+        builder = builder.remote(remote)
+    else:
+        builder = builder.master(master).config("spark.ui.showConsoleProgress", "false")
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            for key, value in _LOCAL.items():
+                builder = builder.config(key, value)
+    for key, value in {**SESSION_SETTINGS, **(settings or {})}.items():
+        builder = builder.config(key, value)
+    # Executors must run the same Python
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    where = remote or master
+    with _quiet(noise) as said:
+        try:
+            spark = builder.getOrCreate()
+        except Exception as error:
+            raise RunError(f"Spark could not be started on {where}: {_short(error)}{said()}") from error
+        try:
+            if not noise and remote is None:
+                spark.sparkContext.setLogLevel("OFF")
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
+    """Send what child processes write to stderr into a file while they are started; Python's own stays."""
+    if noise:
+        yield lambda: ""
+        return
+    with tempfile.TemporaryFile("w+b") as file:
+        kept = os.dup(2)
+        sys.stderr.flush()
+        python_stderr = sys.stderr
+        os.dup2(file.fileno(), 2)
+        sys.stderr = os.fdopen(os.dup(kept), "w", buffering=1, errors="replace")
+
+        def said() -> str:
+            file.seek(0)
+            lines = file.read()[-4000:].decode(errors="replace").strip().splitlines()
+            return "\nSpark said:\n  " + "\n  ".join(lines[-8:]) if lines else ""
+
+        try:
+            yield said
+        finally:
+            sys.stderr.flush()
+            sys.stderr.close()
+            sys.stderr = python_stderr
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _short(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:300]
+
+
+@contextmanager
+def prepared(spark: SparkSession) -> Iterator[None]:
+    """Set what Penstock needs of a session that somebody else made, and set it back afterwards."""
+    before = {key: spark.conf.get(key, None) for key in SESSION_SETTINGS}
+    for key, value in SESSION_SETTINGS.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+def explained(error: BaseException) -> str:
+    """Return what went wrong in a job, in a line: Spark's own condition and message, without its stack."""
+    text = str(error)
+    found = re.search(r"\[([A-Z_0-9.]+)\]\s*([^\n]*)", text)
+    return (f"{found[2].strip()} [{found[1]}]" if found else _short(error))[:400]

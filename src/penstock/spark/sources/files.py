@@ -1,0 +1,120 @@
+"""A folder, a file or a pattern as a stream: new files as they appear, in the order of their names."""
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from penstock.errors import RunError
+from penstock.language.statements import StreamDef
+from penstock.spark.admission import BAD, RAW, Arrived
+from penstock.spark.columns import arrow_type
+from penstock.spark.session import explained
+from penstock.spark.sources.reading import header_of, read_files
+from penstock.spark.sources.source import Surroundings
+
+_BYTES_AT_ONCE = 32 * 1024 * 1024
+_FILES_AT_ONCE = 64
+_SUFFIXES = (".tmp", ".crc", ".inprogress")
+
+
+class Files:
+    """Rows of files. Files whose names begin with . or _ are somebody's work in progress and are left alone."""
+
+    def __init__(self, stream: StreamDef, around: Surroundings, folder: Path | None = None) -> None:
+        self.ended = False
+        self._stream = stream
+        self._around = around
+        written = stream.options.get("path", "")
+        self._path = folder or around.path(written, f"stream {stream.name}", glob=True)
+        self._format = "parquet" if folder else stream.options["format"]
+        self._seen: set[Path] = set()
+        self._waiting: deque[Path] = deque()
+        self._stopped = False
+        self._has_time = stream.timestamp is not None
+        self._last_us: int | None = None
+
+    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
+        """Return the rows of the next files, as many files as are small enough to be read together."""
+        if self.ended:
+            return
+        if not self._waiting and not self._stopped:
+            self._list()
+        if not self._waiting:
+            self.ended = self._stopped or self._at_end()
+            return
+        paths = self._next_paths()
+        self._last_us = now_us
+        for table in self._read(paths):
+            yield Arrived(table, now_us)
+
+    def known_until(self, now_us: int) -> int | None:
+        """Return the clock where a row's time is its arrival; else the rows tell."""
+        return None if self._has_time else now_us
+
+    def stop(self, now_us: int) -> None:
+        """Look for no more files, and read no more of those that were found."""
+        self._stopped = True
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def _at_end(self) -> bool:
+        return self._around.drain
+
+    def _list(self) -> None:
+        found = [path for path in self._candidates() if path not in self._seen]
+        self._seen.update(found)
+        self._waiting.extend(found)
+
+    def _candidates(self) -> list[Path]:
+        if self._path.is_file():
+            return [self._path]
+        if self._path.is_dir():
+            found = list(self._path.iterdir())
+        else:
+            found = list(self._path.parent.glob(self._path.name))
+        return sorted(
+            path for path in found if path.is_file() and path.name[0] not in "._" and path.suffix not in _SUFFIXES
+        )
+
+    def _next_paths(self) -> list[Path]:
+        """Take the next files off the list: at most some megabytes, and of one header where it matters."""
+        taken: list[Path] = []
+        size = 0
+        header: tuple[str, ...] | None = None
+        while self._waiting and len(taken) < _FILES_AT_ONCE:
+            path = self._waiting[0]
+            try:
+                size += path.stat().st_size
+                if self._format == "csv" and self._stream.options.get("header", True):
+                    here = header_of(path, self._stream.options.get("delimiter", ","))
+                    if header is not None and here != header:
+                        break
+                    header = here
+            except OSError:
+                pass  # reading it will say what is wrong
+            if taken and size > _BYTES_AT_ONCE:
+                break
+            taken.append(self._waiting.popleft())
+        return taken
+
+    def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
+        """Read files together; if that fails, one by one, so that only the broken one is turned away."""
+        stream, spark = self._stream, self._around.spark
+        try:
+            yield read_files(spark, self._format, paths, stream.columns, stream.options)
+        except (PySparkException, RunError, OSError, pa.ArrowException) as error:
+            if len(paths) > 1:
+                for path in paths:
+                    yield from self._read([path])
+            else:
+                yield self._turned_away(paths[0], error)
+
+    def _turned_away(self, path: Path, error: Exception) -> pa.Table:
+        """Return one row that stands for a file that cannot be read."""
+        nulls = {c.name: pa.nulls(1, arrow_type(c.type.name)) for c in self._stream.columns}
+        return pa.table({**nulls, BAD: [f"file {path.name} cannot be read: {explained(error)}"], RAW: [path.name]})

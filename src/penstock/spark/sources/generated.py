@@ -1,0 +1,121 @@
+"""Rows made by Penstock, paced by the clock: bursty, poisson, trace."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.language.statements import StreamDef
+from penstock.spark.admission import Arrived
+from penstock.spark.columns import Micros, arrow_type
+from penstock.spark.sources.source import Surroundings
+from penstock.workloads import Arrivals, Bursty, Poisson, Trace, made_rows
+
+_BLOCK = 8192
+"""Rows are made in blocks of one size, so that they do not depend on when the clock asks for them."""
+
+
+def process_of(stream: StreamDef, around: Surroundings) -> Arrivals:
+    """Return the arrival process that a stream names."""
+    makers: Mapping[str, Callable[[Mapping[str, Any]], Arrivals]] = {
+        "poisson": lambda options: Poisson(options["rate"]),
+        "bursty": lambda options: Bursty(
+            **{
+                name: options[name]
+                for name in ("rate", "flows", "on_alpha", "off_alpha", "mean_on", "mean_off")
+                if name in options
+            }
+        ),
+        "trace": lambda options: Trace(
+            around.path(options["path"], f"stream {stream.name}"),
+            column=options.get("column"),
+            rate=options.get("rate"),
+            repeat=options.get("repeat", False),
+        ),
+    }
+    return makers[stream.source](stream.options)
+
+
+class Generated:
+    """A generated stream: times begin at the start, and `speed` makes the clock faster."""
+
+    def __init__(self, stream: StreamDef, around: Surroundings) -> None:
+        self.ended = False
+        options = stream.options
+        self._process = process_of(stream, around)
+        self._columns = [(column.name, arrow_type(column.type.name)) for column in stream.columns]
+        self._options = {name: value for name, value in options.items() if isinstance(value, int | float)}
+        seed = int(options.get("seed", 0))
+        self._batches = self._process.batches(seed)
+        self._random = np.random.Generator(np.random.PCG64([seed, 1]))
+        self._speed = float(options.get("speed", 1.0))
+        self._most = int(options["rows"]) if "rows" in options else None
+        self._seconds = float(options["seconds"]) if "seconds" in options else None
+        self._chunk_us = around.chunk_us
+        self._given = 0
+        self._start: int | None = None
+        self._last_poll = -1
+        self._until: int | None = None
+        self._due: Micros = np.empty(0, np.int64)
+        self._block = self._made()
+        self._spent = False
+        self._stop_at: int | None = None
+
+    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
+        """Return the rows that are due; those of one `chunk_time` come together."""
+        if self._start is None:
+            self._start = self._last_poll = now_us
+            self._until = now_us - 1
+        if self.ended or (self._stop_at is None and now_us - self._last_poll < self._chunk_us):
+            return
+        self._last_poll = now_us
+        virtual = int((min(now_us, self._stop_at or now_us) - self._start) * self._speed)
+        self._read_until(virtual)
+        count = int(np.searchsorted(self._due, virtual, side="right"))
+        offsets, self._due = self._due[: min(count, most_rows)], self._due[min(count, most_rows) :]
+        self._given += len(offsets)
+        self._until = self._start + (virtual if count <= most_rows else int(self._due[0]) - 1)
+        self.ended = count <= most_rows and (self._stop_at is not None or (self._spent and not len(self._due)))
+        if len(offsets):
+            arrivals = self._start + (offsets / self._speed).astype(np.int64)
+            yield Arrived(self._rows(len(offsets)), arrivals, self._start + offsets)
+
+    def known_until(self, now_us: int) -> int | None:
+        """Return the clock: everything that was due by then has come."""
+        return self._until
+
+    def stop(self, now_us: int) -> None:
+        """Let nothing more become due; what is due by now still comes."""
+        self._stop_at = now_us
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+    def _read_until(self, virtual: int) -> None:
+        while not self._spent and (not len(self._due) or self._due[-1] <= virtual):
+            batch = next(self._batches, None)
+            if batch is None:
+                self._spent = True
+                return
+            offsets = np.ceil(batch * 1e6).astype(np.int64)
+            if self._seconds is not None and len(batch) and batch[-1] >= self._seconds:
+                offsets, self._spent = offsets[batch < self._seconds], True
+            room = None if self._most is None else self._most - self._given - len(self._due)
+            if room is not None and len(offsets) >= room:
+                offsets, self._spent = offsets[:room], True
+            self._due = np.concatenate([self._due, offsets])
+
+    def _rows(self, count: int) -> pa.Table:
+        parts = []
+        while count > 0:
+            part = self._block.slice(0, count)
+            parts.append(part)
+            count -= part.num_rows
+            self._block = self._block.slice(part.num_rows)
+            if not self._block.num_rows:
+                self._block = self._made()
+        return pa.concat_tables(parts)
+
+    def _made(self) -> pa.Table:
+        return made_rows(self._columns, _BLOCK, self._random, self._options)

@@ -1,0 +1,135 @@
+"""Files as rows, by Spark's own readers; a row that does not fit its schema says why instead of failing."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import RunError
+from penstock.language.statements import Column
+from penstock.spark.admission import BAD, RAW
+from penstock.spark.columns import ddl
+
+FILE = "__file"
+_CORRUPT = "__corrupt"
+
+
+def read_files(
+    spark: SparkSession, form: str, paths: Sequence[Path], columns: Sequence[Column], options: Mapping[str, Any]
+) -> pa.Table:
+    """Return the rows of files in order: of the files as given, of each as it stands there.
+
+    Beside the declared columns there are ``__bad`` (why a row does not fit, or NULL), ``__raw`` and ``__file``.
+    """
+    if form == "csv":
+        frame = _csv(spark, paths, columns, options)
+    elif form == "json":
+        frame = _json(spark, paths, columns)
+    else:
+        frame = _parquet(spark, paths, columns)
+    table = frame.toArrow()
+    if len(paths) == 1:
+        return table
+    order = {str(path): place for place, path in enumerate(paths)}
+    places = np.array(
+        [order[unquote(urlparse(uri).path)] for uri in table.column(FILE).to_pylist()], dtype=np.int64
+    )
+    return table.take(pa.array(np.argsort(places, kind="stable")))
+
+
+def _json(spark: SparkSession, paths: Sequence[Path], columns: Sequence[Column]) -> DataFrame:
+    frame = (
+        spark.read.schema(f"{ddl(columns)}, `{_CORRUPT}` STRING")
+        .option("mode", "PERMISSIVE")
+        .option("columnNameOfCorruptRecord", _CORRUPT)
+        .json([_uri(path) for path in paths])
+    )
+    return _told(frame, columns, "JSON")
+
+
+def _csv(
+    spark: SparkSession, paths: Sequence[Path], columns: Sequence[Column], options: Mapping[str, Any]
+) -> DataFrame:
+    """Read CSV; where there is a header, columns are found by its names, whatever their order."""
+    delimiter = options.get("delimiter", ",")
+    header = options.get("header", True)
+    schema = ddl(columns)
+    if header:
+        names = _header(paths[0], delimiter)
+        declared = {column.name.lower(): column for column in columns}
+        missing = sorted(set(declared) - {name.lower() for name in names})
+        if missing:
+            raise RunError(f"{paths[0].name} has no column {missing[0]!r}; its header has {', '.join(names)}")
+        parts = []
+        for place, name in enumerate(names):
+            column = declared.pop(name.lower(), None)
+            parts.append(f"`__c{place}` STRING" if column is None else f"`{column.name}` {column.type.name}")
+        schema = ", ".join(parts)
+    frame = (
+        spark.read.schema(f"{schema}, `{_CORRUPT}` STRING")
+        .option("mode", "PERMISSIVE")
+        .option("columnNameOfCorruptRecord", _CORRUPT)
+        .option("header", str(header).lower())
+        .option("sep", delimiter)
+        .option("multiLine", "false")
+        .csv([_uri(path) for path in paths])
+    )
+    return _told(frame, columns, "CSV")
+
+
+def _told(frame: DataFrame, columns: Sequence[Column], form: str) -> DataFrame:
+    broken = F.col(_CORRUPT)
+    reason = F.lit(f"does not fit ({ddl(columns).replace('`', '')}) as {form}")
+    return frame.select(
+        *(F.col(f"`{column.name}`") for column in columns),
+        F.when(broken.isNotNull(), reason).alias(BAD),
+        broken.alias(RAW),
+        F.col("_metadata.file_path").alias(FILE),
+    )
+
+
+def _parquet(spark: SparkSession, paths: Sequence[Path], columns: Sequence[Column]) -> DataFrame:
+    frame = spark.read.parquet(*(_uri(path) for path in paths))
+    here = {name.lower() for name in frame.columns}
+    missing = [column.name for column in columns if column.name.lower() not in here]
+    if missing:
+        raise RunError(f"{paths[0].name} has no column {missing[0]!r}; it has {', '.join(frame.columns)}")
+    wrong = [
+        F.when(
+            F.col(f"`{column.name}`").isNotNull()
+            & F.expr(f"try_cast(`{column.name}` AS {column.type.name}) IS NULL"),
+            F.lit(f"column {column.name} does not fit {column.type.name}"),
+        )
+        for column in columns
+    ]
+    return frame.select(
+        *(F.expr(f"try_cast(`{column.name}` AS {column.type.name})").alias(column.name) for column in columns),
+        F.coalesce(*wrong).alias(BAD),
+        F.lit(None).cast("string").alias(RAW),
+        F.col("_metadata.file_path").alias(FILE),
+    )
+
+
+def header_of(path: Path, delimiter: str) -> tuple[str, ...]:
+    """Return the names in the first line of a CSV file."""
+    return tuple(_header(path, delimiter))
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        names = next(csv.reader([file.readline(1_000_000)], delimiter=delimiter), [])
+    return [name.strip() for name in names]
+
+
+def _uri(path: Path) -> str:
+    """Return the path as Spark reads it, with nothing in it that could be taken for a pattern."""
+    text = str(path)
+    for char in "\\{}[]*?":
+        text = text.replace(char, f"\\{char}")
+    return text

@@ -1,0 +1,63 @@
+"""Any source of Structured Streaming: a stock query lands its batches in a folder, and the stream tails that."""
+
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.errors import RunError
+from penstock.language.statements import StreamDef
+from penstock.spark.session import explained
+from penstock.spark.sources.files import Files
+from penstock.spark.sources.source import Surroundings
+
+_OWN = ("format", "landing", "timestamp", "lateness", "idle")
+
+
+class Structured(Files):
+    """Rows of a Structured Streaming source, through ``landing/batch=ID``. A batch that comes twice overwrites."""
+
+    def __init__(self, stream: StreamDef, around: Surroundings) -> None:
+        self._landing = Path(stream.options.get("landing") or around.scratch / f"landing-{stream.name}").absolute()
+        self._landing.mkdir(parents=True, exist_ok=True)
+        super().__init__(stream, around, self._landing)
+        options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
+        landing = str(self._landing)
+
+        def land(batch: DataFrame, number: int) -> None:
+            batch.coalesce(1).write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
+
+        try:
+            frame = around.spark.readStream.format(stream.options["format"]).options(**options).load()
+            columns = [F.col(f"`{column.name}`").cast(column.type.name) for column in stream.columns]
+            writer = (
+                frame.select(*columns)
+                .writeStream.foreachBatch(land)
+                .option("checkpointLocation", f"{landing}/_checkpoint")
+            )
+            self._query = (writer.trigger(availableNow=True) if around.drain else writer).start()
+        except PySparkException as error:
+            raise RunError(f"stream {stream.name}: {explained(error)}") from error
+
+    def _candidates(self) -> list[Path]:
+        batches = sorted(folder for folder in self._landing.glob("batch=*") if (folder / "_SUCCESS").exists())
+        return [path for folder in batches for path in sorted(folder.glob("*.parquet"))]
+
+    def _at_end(self) -> bool:
+        """Whether the stock query has ended and all that it landed was read."""
+        if self._query.isActive:
+            return False
+        error = self._query.exception()
+        if error is not None:
+            raise RunError(f"stream {self._stream.name}: its source failed: {explained(error)}")
+        self._list()
+        return not self._waiting
+
+    def stop(self, now_us: int) -> None:
+        """Stop the stock query; what it landed can still be read."""
+        self._query.stop()
+
+    def close(self) -> None:
+        """Stop the stock query."""
+        self._query.stop()

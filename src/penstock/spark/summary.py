@@ -1,0 +1,81 @@
+"""How a run stands, or how it went: a value for screens, JSON and tests."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class StreamSummary:
+    """A stream: rows in, rows turned away, how far its frontier is behind the clock or the furthest stream."""
+
+    rows: int
+    late: int
+    malformed: int
+    waiting_rows: int
+    waiting_bytes: int
+    kept_bytes: int
+    lag_s: float | None
+    ended: bool
+    held: bool
+    """Whether it is not read at the moment, because too much waits."""
+
+
+@dataclass(frozen=True)
+class QuerySummary:
+    """A query: the rows it saw, by sequence number (from, up to but without), its results and how they fared."""
+
+    status: str
+    reason: str
+    first: Mapping[str, int]
+    end: Mapping[str, int]
+    outputs: int
+    avg_response: float
+    max_response: float
+    l2_response: float
+    avg_slowdown: float
+    max_slowdown: float
+    l2_slowdown: float
+    recent_response: float
+    recent_slowdown: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run."""
+
+    policy: str
+    mode: str
+    seconds: float
+    jobs: int
+    utilization: float
+    waiting_rows: int
+    waiting_bytes: int
+    peak_bytes: int
+    abandoned_rows: int
+    setup_s: float
+    streams: Mapping[str, StreamSummary]
+    queries: Mapping[str, QuerySummary]
+
+    @property
+    def rows_in(self) -> int:
+        """Rows that came in, all streams together."""
+        return sum(stream.rows for stream in self.streams.values())
+
+    @property
+    def rows_out(self) -> int:
+        """Results, all queries together."""
+        return sum(query.outputs for query in self.queries.values())
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The queries that were stopped because they failed."""
+        return tuple(name for name, query in self.queries.items() if query.status == "failed")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it; a query's sequence range is called `from` and `to`."""
+        found = asdict(self)
+        found["rows_in"], found["rows_out"] = self.rows_in, self.rows_out
+        for query in found["queries"].values():
+            query["from"], query["to"] = query.pop("first"), query.pop("end")
+        return found

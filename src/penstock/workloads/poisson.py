@@ -1,0 +1,37 @@
+"""Poisson arrivals: independent of each other, at one mean rate.
+
+    P(gap > t) = e^(−rate·t)
+
+The baseline that bursty streams are compared with: the count in every interval has its mean as variance. P04
+§6.1 and the two-stream variant of SCLP08 §9.1.12 use it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.workloads.arrivals import BATCH, Times
+from penstock.workloads.checks import generator, rate_of
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Arrivals with exponential gaps of mean 1 ÷ `rate` seconds.
+
+    >>> times = next(Poisson(rate=1000).batches(seed=1))
+    >>> len(times), round(float(times[-1]), 1)
+    (8192, 8.2)
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rate_of(self.rate, "a Poisson process"))
+
+    def batches(self, seed: int) -> Iterator[Times]:
+        """Yield the arrival times without end, as many in every batch."""
+        random = generator(seed)
+        last = 0.0
+        while True:
+            times = last + random.standard_exponential(BATCH).cumsum() / self.rate
+            last = float(times[-1])
+            yield times

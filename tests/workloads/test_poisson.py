@@ -1,0 +1,48 @@
+"""Poisson arrivals: independent gaps, counts whose variance is their mean."""
+
+import math
+
+import numpy as np
+import pytest
+
+from penstock.errors import ArrivalError
+from penstock.workloads import Poisson, hurst, index_of_dispersion, take
+
+
+def test_gaps_are_exponential():
+    gaps = np.diff(take(Poisson(50), 1, 200_001)) * 50
+    for at in (0.1, 0.5, 1, 2, 4):
+        assert (gaps > at).mean() == pytest.approx(math.exp(-at), abs=0.005)
+
+
+def test_gaps_are_independent_across_batches_too():
+    gaps = np.diff(take(Poisson(50), 2, 200_001))
+    assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < 0.01
+
+
+def test_it_is_not_bursty():
+    times = take(Poisson(500), 3, 400_000)
+    for seconds in (0.01, 0.1, 1):
+        assert index_of_dispersion(times, seconds) == pytest.approx(1, abs=0.15)
+    assert hurst(times, 0.1) == pytest.approx(0.5, abs=0.06)
+
+
+def test_any_number_is_a_rate():
+    assert Poisson(np.float32(2)) == Poisson(2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "says"),
+    [
+        (0, "rate of a Poisson process must be above 0, not 0"),
+        (-3, "must be above 0, not -3"),
+        (math.nan, "must be a finite number, not nan"),
+        ("5", "must be a number, not '5'"),
+        (True, "must be a number, not True"),
+        (1e10, "must be at most 1e+09 a second, not 1e+10"),
+    ],
+)
+def test_errors(rate, says):
+    with pytest.raises(ArrivalError) as caught:
+        Poisson(rate)
+    assert says in str(caught.value)
