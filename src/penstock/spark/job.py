@@ -94,13 +94,13 @@ class Builder:
         leaving: dict[str, DataFrame] = {}
         for operator in network.operators:
             inputs = {
-                port: self._arriving[operator.name, port]
-                for port in range(len(operator.inputs))
-                if self._arriving.get((operator.name, port))
+                edge.port: self._together(edge)
+                for edge in network.in_edges[operator.name]
+                if (edge.target, edge.port) in self._arriving
             }
             if not inputs:
                 continue
-            made = self._apply(operator.name, {port: _union(frames) for port, frames in inputs.items()})
+            made = self._apply(operator.name, inputs)
             onward = [edge for edge in network.out_edges.get(operator.name, ()) if edge in self._work.through]
             stays = any(edge not in self._work.through for edge in network.out_edges.get(operator.name, ()))
             if operator.name in roots or stays:
@@ -129,6 +129,14 @@ class Builder:
                 frame = frame.withColumn(name, F.lit(None))
         return frame
 
+    def _together(self, edge: Edge) -> DataFrame:
+        """Return all rows that come by an edge: from its queue, and from the operator below in the same run."""
+        frames = self._arriving[edge.target, edge.port]
+        if len(frames) == 1:
+            return frames[0]
+        names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
+        return _union([frame.select(*(F.col(f"`{name}`") for name in names)) for frame in frames])
+
     def _frame(self, table: pa.Table) -> DataFrame:
         return self._spark.createDataFrame(table)
 
@@ -137,11 +145,14 @@ class Builder:
             return frame
         edges = self._work.plan.network.out_edges[name]
         wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
-        hidden = [TIME, ARRIVAL, *(seq(place) for place in range(self._streams_below(name)))]
-        return frame.select(*(F.col(f"`{each}`") for each in (*sorted(wanted), *hidden)))
+        return frame.select(*(F.col(f"`{each}`") for each in (*sorted(wanted), *self._hidden(name))))
+
+    def _hidden(self, name: str) -> list[str]:
+        """Return the columns of Penstock's own that a row of a stream or an operator carries."""
+        return [TIME, ARRIVAL, *(seq(place) for place in range(self._streams_below(name)))]
 
     def _streams_below(self, name: str) -> int:
-        """Return how many sequence numbers a row of the operator carries."""
+        """Return how many sequence numbers a row of a stream or an operator carries."""
         step = self._work.plan.steps.get(name)
         while step is not None and not isinstance(step, Join):
             name = self._work.plan.network.operator(name).inputs[0]
