@@ -7,7 +7,7 @@ from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
 from penstock.language.steps import Columns, Join, Lookup, Project, Select, Step
 from penstock.language.translate import Steps, steps_of
-from penstock.network import Edge, Network, Operator, Stream, Window
+from penstock.network import Edge, Network, Operator, Query, Stream, Window
 
 # What is assumed of an operator until it was measured: seconds per row, rows out per row in.
 COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6}
@@ -51,7 +51,9 @@ class Plan:
 
     def with_query(self, query: QueryDef, starts: Mapping[str, int] | None = None) -> "Plan":
         """Return the plan with one more query, which sees rows from `starts` on, by stream."""
-        steps = steps_of(query, dict(starts or {}))
+        return self._with_steps(query, steps_of(query, starts))
+
+    def _with_steps(self, query: QueryDef, steps: Steps) -> "Plan":
         adding = _Adding(self, {item.relation.name: item.relation for item in query.streams})
         root = adding.add(steps)
         streams = [
@@ -76,9 +78,55 @@ class Plan:
             used=self.used,
         )
 
+    def with_ending(
+        self, name: str, starts: Mapping[str, int], ends: Mapping[str, int]
+    ) -> tuple["Plan", Mapping[Edge, Edge]]:
+        """Return the plan in which a query sees no rows from `ends` on, and which queues took over which.
+
+        To its windows the streams end there, which changes what a row window holds. So its join becomes its own,
+        and what waits for the join it left, and behind that, waits for the new one too.
+        """
+        query = self.queries[name]
+        after = self._with_steps(replace(query, name=f"{name} (ending)"), steps_of(query, starts, ends))
+        root = after.network.query(f"{name} (ending)").root
+        moved: dict[Edge, Edge] = {}
+        pending = [(self.network.query(name).root, root)]
+        while pending:
+            old, new = pending.pop()
+            if old == new:
+                continue
+            below = zip(after.network.operator(old).inputs, after.network.operator(new).inputs, strict=True)
+            for port, (source, other) in enumerate(below):
+                moved[Edge(source, old, port)] = Edge(other, new, port)
+                pending.append((source, other))
+        network = after.network.unregister(name)
+        *others, _ = network.queries
+        network = Network(network.streams, network.operators, (*others, Query(name, root)))
+        names = {operator.name for operator in network.operators}
+        steps = {each: step for each, step in after.steps.items() if each in names}
+        return Plan(network, steps, self.queries, after.used), moved
+
     def measured(self, network: Network) -> "Plan":
         """Return the plan with the same network, newly measured."""
         return replace(self, network=network)
+
+    def type_of(self, node: str, column: str) -> str:
+        """Return Spark's type of a column that a stream or an operator below the results sends on."""
+        step = self.steps.get(node)
+        if step is None:
+            relations = (item.relation for query in self.queries.values() for item in query.items)
+            found = next(each.column(column) for each in relations if each.name == node)
+            assert found is not None
+            return found.type.name
+        if isinstance(step, Lookup) and column in step.makes:
+            found = step.table.column(step.makes[column])
+            assert found is not None
+            return found.type.name
+        inputs = self.network.operator(node).inputs
+        if isinstance(step, Join):
+            port, _, rest = column.removeprefix("__p").partition("_")
+            return self.type_of(inputs[int(port)], rest)
+        return self.type_of(inputs[0], column)
 
     def wanted(self) -> dict[Edge, Columns]:
         """Return for every queue the columns that its operator, and what follows it, will read of its rows.

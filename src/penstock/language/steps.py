@@ -106,6 +106,8 @@ class Port:
     """The operators below the join, leaf first."""
     start: int = 0
     """The first sequence number that the query sees."""
+    end: int | None = None
+    """The first that it does not see any more, once it was dropped."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,10 @@ class Join:
         """Windows and conditions, as a reader would write them."""
         windows = " × ".join(f"{port.stream} {port.window}" for port in self.ports)
         conditions = " AND ".join(f"({condition.sql})" for condition in self.conditions)
-        starts = [f"{port.stream} {port.start}" for port in self.ports if port.start]
-        begins = f" FROM {', '.join(starts)}" if starts else ""
-        return windows + (f" ON {conditions}" if conditions else "") + begins
+        starts = ", ".join(f"{port.stream} {port.start}" for port in self.ports if port.start)
+        ends = ", ".join(f"{port.stream} {port.end}" for port in self.ports if port.end is not None)
+        seen = (f" FROM {starts}" if starts else "") + (f" UP TO {ends}" if ends else "")
+        return windows + (f" ON {conditions}" if conditions else "") + seen
 
     @staticmethod
     def named(port: int, column: str) -> str:

@@ -5,7 +5,7 @@ probe of the log takes care of, so this is always legal. A stored table is looke
 one stream (and tables before it) suffice to find its rows. What is left is the join's own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -38,9 +38,11 @@ class Steps:
     tail: tuple[Step, ...]
 
 
-def steps_of(query: QueryDef, starts: dict[str, int] | None = None) -> Steps:
-    """Translate a query. `starts` are the first sequence numbers it sees, by stream; windows begin there."""
-    return _Translation(query, starts or {}).steps()
+def steps_of(
+    query: QueryDef, starts: Mapping[str, int] | None = None, ends: Mapping[str, int] | None = None
+) -> Steps:
+    """Translate a query. It sees rows from `starts` on and before `ends`, by stream; so do its windows."""
+    return _Translation(query, starts or {}, ends or {}).steps()
 
 
 def places_in(tree: exp.Expression) -> frozenset[int]:
@@ -49,9 +51,9 @@ def places_in(tree: exp.Expression) -> frozenset[int]:
 
 
 class _Translation:
-    def __init__(self, query: QueryDef, starts: dict[str, int]) -> None:
+    def __init__(self, query: QueryDef, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
         self.query = query
-        self.starts = starts
+        self.starts, self.ends = starts, ends
         self.left = [(condition, places_in(condition)) for condition in query.conditions]
         self.chains = [
             Chain(
@@ -161,7 +163,13 @@ class _Translation:
             )
             conditions.append(Condition(plain.sql, columns, frozenset(port_of[p] for p in places_in(tree))))
         ports = tuple(
-            Port(item.relation.name, _window(item), (), self.starts.get(item.relation.name, 0))
+            Port(
+                item.relation.name,
+                _window(item),
+                (),
+                self.starts.get(item.relation.name, 0),
+                self.ends.get(item.relation.name),
+            )
             for item in self.query.streams
         )
         return Chain(-1, names=names, reach=reach), Join(ports, _sorted(conditions))

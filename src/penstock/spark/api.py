@@ -42,6 +42,11 @@ class Running:
             raise RunError("the run has ended")
         return self._runtime.execute(sql)
 
+    @property
+    def alive(self) -> bool:
+        """Whether the run goes on."""
+        return self._thread.is_alive()
+
     def summary(self) -> Summary:
         """Return how the run stands."""
         return self._summary or self._runtime.summary()
@@ -96,6 +101,7 @@ def started(
     master: str | None = None,
     remote: str | None = None,
     spark: SparkSession | None = None,
+    spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
 ) -> Iterator[Running]:
@@ -105,7 +111,7 @@ def started(
     """
     with ExitStack() as stack:
         runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, master, remote, spark,
+            stack, script, out, overwrite, on_rows, master, remote, spark, spark_log,
             policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
             on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
@@ -127,6 +133,7 @@ def run(
     master: str | None = None,
     remote: str | None = None,
     spark: SparkSession | None = None,
+    spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
 ) -> "Results":
@@ -137,11 +144,12 @@ def run(
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
     `on_rows(query, table)`, or, without either, are kept in memory. `policy` goes before the script's own.
     `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given,
-    else one is made for the run: local, on `master`, or on a Spark Connect server at `remote`.
+    else one is made for the run: local, on `master`, or on a Spark Connect server at `remote`;
+    with `spark_log`, what Spark says itself is let through to stderr.
     """
     with ExitStack() as stack:
         runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, master, remote, spark,
+            stack, script, out, overwrite, on_rows, master, remote, spark, spark_log,
             policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
             on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
@@ -181,6 +189,7 @@ def _opened(
     master: str | None,
     remote: str | None,
     spark: SparkSession | None,
+    spark_log: bool,
     **options: object,
 ) -> tuple[Runtime, Memory | None]:
     program = read_script(script)
@@ -194,7 +203,7 @@ def _opened(
         memory = Memory()
         sinks.append(memory)
     if spark is None:
-        spark = stack.enter_context(spark_session(master, remote))
+        spark = stack.enter_context(spark_session(master, remote, noise=spark_log))
     else:
         stack.enter_context(prepared(spark))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
@@ -64,13 +64,19 @@ class QueryState:
         return table if mask.all() else table.filter(pa.array(mask))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A unit on its way: what it took, and the work for the job."""
 
     units: tuple[Unit, ...]
     taken: Mapping[Edge, tuple[Piece, ...]]
     work: Work
+    copies: dict[Edge, list[Edge]] = field(default_factory=dict)
+    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
+
+    def onward(self, edge: Edge) -> list[Edge]:
+        """Return the queues that what waits at an edge belongs to by now."""
+        return [edge, *self.copies.get(edge, ())]
 
     @property
     def rows(self) -> int:
@@ -137,6 +143,13 @@ class Engine:
         if state.status == "running":
             state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
             state.status = "ending"
+            plan, moved = self.plan.with_ending(name, state.starts, state.ends)
+            for old, new in moved.items():
+                self.queues[new] = self.queues[old].copy()
+                for run in self.in_flight:
+                    run.copies.setdefault(old, []).append(new)
+            self._set_plan(plan)
+            self._scheduler.move_to(plan.network)
         return state
 
     def stop(self, name: str, reason: str) -> None:
@@ -182,8 +195,10 @@ class Engine:
         operators = {
             op.name for op in self.plan.network.operators if state.name in self.plan.network.users[op.name]
         }
-        if any(edge.target in operators for run in self.in_flight for edge in run.taken):
-            return True
+        for run in self.in_flight:
+            users = run.work.plan.network.users
+            if any(state.name in users[edge.target] for edge in run.taken):
+                return True
         streams = [item.relation.name for item in state.definition.streams]
         for edge, queue in self.queues.items():
             if edge.target not in operators:
@@ -300,7 +315,7 @@ class Engine:
             first = low if before is None else min(low, before.low)
             last = high if before is None else max(high, before.high)
             columns = self._wanted_at(port.stream, port.path, Edge(join.source, join.target, other))
-            rows = self.streams[port.stream].window(port.window, first, last, port.start, columns)
+            rows = self.streams[port.stream].window(port.window, first, last, columns, port.start, port.end)
             probes[key] = Window(rows, first, last)
 
     def _wanted_at(self, stream: str, path: tuple[str, ...], entry: Edge) -> list[str]:
@@ -457,7 +472,7 @@ class Engine:
             staying = [edge for edge in network.out_edges.get(name, ()) if edge not in run.work.through]
             if staying and table.num_rows:
                 piece = self._piece(table)
-                for edge in staying:
+                for edge in chain.from_iterable(map(run.onward, staying)):
                     if edge in self.queues:
                         self.queues[edge].put(piece)
             for query in network.queries:
@@ -480,8 +495,9 @@ class Engine:
         """Return a run's rows to their queues: it did not happen."""
         self.in_flight.remove(run)
         for edge, pieces in run.taken.items():
-            if edge in self.queues:
-                self.queues[edge].put_back(pieces)
+            for each in run.onward(edge):
+                if each in self.queues:
+                    self.queues[each].put_back(pieces)
 
     def leaving(self, run: Run) -> list[str]:
         """Return the operators of a run whose output leaves it, as results or into queues."""

@@ -126,7 +126,7 @@ class Builder:
         frame = self._frame(table.select([*here, *hidden_in(table)]))
         for name in wanted:
             if name not in here:
-                frame = frame.withColumn(name, F.lit(None))
+                frame = frame.withColumn(name, F.lit(None).cast(self._work.plan.type_of(edge.source, name)))
         return frame
 
     def _together(self, edge: Edge) -> DataFrame:

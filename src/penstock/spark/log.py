@@ -87,6 +87,10 @@ class Queue:
             self.rows += piece.rows
             self.bytes += piece.bytes
 
+    def copy(self) -> "Queue":
+        """Return a queue that holds the same."""
+        return Queue(deque(self.pieces), self.rows, self.bytes)
+
     def ready(self, bound: float) -> int:
         """Return how many rows stand before the first whose time is above the bound."""
         count = 0
@@ -157,10 +161,19 @@ class StreamLog:
         """Rows kept for windows."""
         return sum(piece.rows for piece in self.pieces)
 
-    def window(self, window: WindowDef, low: int, high: int, start: int, columns: Iterable[str]) -> pa.Table:
+    def window(
+        self,
+        window: WindowDef,
+        low: int,
+        high: int,
+        columns: Iterable[str],
+        start: int = 0,
+        end: int | None = None,
+    ) -> pa.Table:
         """Return the rows that a row with a time between `low` and `high` can find in the window.
 
-        They carry the column ``__x`` if it is a row window. Rows before sequence number `start` do not exist.
+        They carry the column ``__x`` if it is a row window. Rows before sequence number `start` and from `end` on do
+        not exist.
         """
         back = low - window.size if window.kind == "range" else -math.inf
         pieces = [piece for piece in self.pieces if piece.last_time >= back]
@@ -169,8 +182,9 @@ class StreamLog:
             return self._with_expiry(self._empty(names), window, np.empty(0, np.int64), 0, 0)
         table = pa.concat_tables([piece.table.select(names) for piece in pieces])
         sequence = numbers(table, seq(0))
-        if sequence[0] < start:
-            table = table.filter(pa.array(sequence >= start))
+        if sequence[0] < start or (end is not None and sequence[-1] >= end):
+            seen = (sequence >= start) & (True if end is None else sequence < end)
+            table = table.filter(pa.array(seen))
         times = numbers(table, TIME)
         if self.definition.lateness_us:
             order = np.lexsort((numbers(table, seq(0)), times))
@@ -198,6 +212,8 @@ class StreamLog:
 
     def needed_from(self, window: WindowDef, low: float) -> int:
         """Return how many of the oldest pieces no row with a time of `low` or later can find in the window."""
+        if low == math.inf:
+            return len(self.pieces)
         count = 0
         for place, piece in enumerate(self.pieces):
             if window.kind == "range":

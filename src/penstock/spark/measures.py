@@ -65,7 +65,8 @@ class Costs:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
         known = {operator.name: operator for operator in network.operators}
         selectivities: dict[str, float] = {}
-        network = network.measured(rates={name: rate for name, rate in rates.items() if rate > 0})
+        read = {stream.name for stream in network.streams}
+        network = network.measured(rates={name: rate for name, rate in rates.items() if rate > 0 and name in read})
         for name, measured in self._selectivities.items():
             if name not in known:
                 continue

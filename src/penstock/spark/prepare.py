@@ -63,7 +63,7 @@ def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: Q
                 for other, each in enumerate(step.ports):
                     if other != port:
                         names = [column.name for column in logs[each.stream].definition.columns]
-                        rows = logs[each.stream].window(each.window, 0, 0, 0, names)
+                        rows = logs[each.stream].window(each.window, 0, 0, names)
                         probes[name, port, other] = Window(rows, 0, 0)
     work = Work(plan, takes, frozenset(network.edges), probes, wanted)
     try:

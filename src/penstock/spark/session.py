@@ -104,17 +104,17 @@ def spark_session(
             spark = builder.getOrCreate()
         except Exception as error:
             raise RunError(f"Spark could not be started on {where}: {_short(error)}{said()}") from error
-        try:
-            if not noise and remote is None:
-                spark.sparkContext.setLogLevel("OFF")
-            yield spark
-        finally:
-            spark.stop()
+    try:
+        if not noise and remote is None:
+            spark.sparkContext.setLogLevel("OFF")
+        yield spark
+    finally:
+        spark.stop()
 
 
 @contextmanager
 def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
-    """Send what child processes write to stderr into a file while they are started; Python's own stays."""
+    """Send what child processes that start meanwhile will ever write to stderr into a file; Python's own stays."""
     if noise:
         yield lambda: ""
         return

@@ -1,0 +1,153 @@
+"""The engine on random scripts, data and interleavings, with DuckDB for the jobs: results equal the oracle's."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.language import Script
+from penstock.policies import POLICIES, Exhaustive, Limited
+from penstock.spark.admission import Arrived
+from penstock.spark.columns import hidden_in
+from penstock.spark.engine import Engine
+from tests.oracle.datafiles import arrow_table
+from tests.oracle.generator import cases
+from tests.oracle.model import column_list
+from tests.oracle.oracle import difference, expected
+from tests.oracle.results import sorted_rows
+from tests.spark.duck import Duck
+
+RUNNABLE = [name for name, policy in POLICIES.items() if not policy.clairvoyant]
+MORE = ["bsd.every(2)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "chain.level('query')"]
+
+
+class Drive:
+    """Lets one thing after another happen to an engine, as a random generator says."""
+
+    def __init__(self, case, random: Random, policy: str) -> None:
+        self.case, self.random = case, random
+        definitions = [
+            f"CREATE STREAM {s.name} ({column_list(s.columns)}) FROM files WITH "
+            f"(path = 'x', format = 'json', timestamp = 'ts', lateness = '{s.lateness_us} us');"
+            for s in case.streams
+        ] + [f"CREATE TABLE {t.name} ({column_list(t.columns)}) FROM csv WITH (path = 'x');" for t in case.tables]
+        self.script = Script.parse(case.script(definitions))
+        service = random.choice([Exhaustive(), Limited(1), Limited(7)])
+        self.engine = Engine(self.script.streams, policy, service)
+        self.duck = Duck({t.name: arrow_table(t.columns, t.rows, "UTC") for t in case.tables})
+        self.rows = {s.name: arrow_table(s.columns, s.rows, "UTC") for s in case.streams}
+        self.results: dict[str, list[tuple]] = {query.name: [] for query in case.queries}
+        self.uncreated = list(self.script.queries)
+        self.runs = []
+        self.now = 0
+
+    def happen(self) -> None:
+        choices = [self.admit, self.admit, self.start, self.start, self.finish, self.finish, self.end_stream]
+        self.random.choice([*choices, self.create, self.drop, self.change, self.fail])()
+        self.now += self.random.randrange(1, 1000)
+        self.engine.finish_endings()
+        self.engine.release()
+
+    def admit(self) -> None:
+        name = self.random.choice(list(self.rows))
+        count = self.random.randrange(1, 12)
+        part, self.rows[name] = self.rows[name].slice(0, count), self.rows[name].slice(count)
+        if part.num_rows:
+            self.engine.admit(name, Arrived(part, self.now), self.random.randrange(1, 12))
+
+    def end_stream(self) -> None:
+        name = self.random.choice(list(self.rows))
+        self.engine.streams[name].ended = self.rows[name].num_rows == 0
+
+    def start(self) -> None:
+        if len(self.runs) < 3:
+            run = self.engine.next_run(self.now)
+            if run is not None:
+                self.runs.append(run)
+
+    def finish(self) -> None:
+        if self.runs:
+            run = self.runs.pop(self.random.randrange(len(self.runs)))
+            for emitted in self.engine.commit(run, self.duck(run.work), self.now, 0.01):
+                assert not hidden_in(emitted.rows)
+                columns = [column.to_pylist() for column in emitted.rows.columns]
+                self.results[emitted.query] += zip(*columns, strict=True)
+
+    def fail(self) -> None:
+        if self.runs and self.random.random() < 0.3:
+            self.engine.give_back(self.runs.pop())
+
+    def create(self) -> None:
+        if self.uncreated:
+            self.engine.create(self.script.queries[self.uncreated.pop()])
+
+    def drop(self) -> None:
+        running = [name for name, state in self.engine.queries.items() if state.status == "running"]
+        if running and self.random.random() < 0.2:
+            self.engine.drop(self.random.choice(running))
+
+    def change(self) -> None:
+        if self.random.random() < 0.3:
+            self.engine.set_policy(self.random.choice([*RUNNABLE, *MORE]))
+        self.engine.relearn({name: 100.0 for name in self.rows})
+
+    def drain(self) -> None:
+        for _ in range(100_000):
+            self.admit()
+            self.end_stream()
+            self.start()
+            self.finish()
+            self.now += 10
+            self.engine.finish_endings()
+            self.engine.release()
+            idle = not self.runs and not self.engine.waiting_rows()
+            if idle and all(log.ended for log in self.engine.streams.values()):
+                return
+        raise AssertionError("the engine does not come to an end")
+
+    def sequences(self, stream: str, first: int, end: int) -> tuple[int, int]:
+        """The oracle numbers only rows that have a time."""
+        data = self.case.stream(stream)
+        place = [name for name, _ in data.columns].index("ts")
+        known = [row[place] is not None for row in data.rows]
+        return sum(known[:first]), sum(known[:end])
+
+
+def check(case, seed: int, policy: str) -> None:
+    random = Random(seed)
+    drive = Drive(case, random, policy)
+    if random.random() < 0.5:
+        while drive.uncreated:
+            drive.create()
+    for _ in range(random.randrange(60)):
+        drive.happen()
+    while drive.uncreated:
+        drive.create()
+    drive.drain()
+    for name, state in drive.engine.queries.items():
+        ends = state.ends or {s: drive.engine.streams[s].next_sequence for s in state.starts}
+        ranges = {s: drive.sequences(s, first, ends[s]) for s, first in state.starts.items()}
+        wanted = expected(case, name, ranges)
+        got = sorted_rows([tuple(_plain(value) for value in row) for row in drive.results[name]])
+        assert difference(wanted, got) == "", (name, policy, seed, ranges)
+        assert state.outputs == len(got)
+        assert state.status == ("ended" if state.ends else "running")
+    assert all(log.rows == 0 for log in drive.engine.streams.values()), "windows that nobody needs are kept"
+
+
+def _plain(value):
+    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") and value.tzinfo else value
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=st.sampled_from(RUNNABLE + MORE))
+def test_results_do_not_depend_on_what_happens_when(case, seed, policy):
+    check(case, seed, policy)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500, deadline=None)
+@given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=st.sampled_from(RUNNABLE + MORE))
+def test_results_do_not_depend_on_what_happens_when_tried_often(case, seed, policy):
+    check(case, seed, policy)

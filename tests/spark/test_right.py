@@ -1,0 +1,74 @@
+"""`run` on finite files writes what the oracle computes: every shape, every policy, chunks of several sizes."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import penstock.spark as ps
+from penstock.policies import POLICIES
+from tests.oracle.generator import cases
+from tests.oracle.oracle import difference, expected, expected_late, read_columns, read_rows
+from tests.oracle.shapes import SHAPES
+
+RUNNABLE = [name for name, policy in POLICIES.items() if not policy.clairvoyant]
+
+
+def assert_right(case, folder, spark, **options):
+    """Run a case to its end and compare every query's rows and columns with the oracle."""
+    script = case.write(folder)
+    out = folder / "out"
+    summary = ps.run(script, out=out, drain=True, spark=spark, **options).summary
+    assert summary.failed == (), {name: summary.queries[name].reason for name in summary.failed}
+    assert (summary.abandoned_rows, summary.waiting_rows) == (0, 0)
+    for query in case.queries:
+        got = read_rows(out, query.name)
+        assert difference(expected(case, query.name), got) == "", (query.name, query.text())
+        assert summary.queries[query.name].outputs == len(got)
+        if not any("*" in expression for expression, _ in query.select):
+            for name, found in zip(query.output_names(), read_columns(out, query.name), strict=True):
+                assert name in (None, found)
+    for stream in case.streams:
+        assert summary.streams[stream.name].rows == len(stream.rows)
+        assert summary.streams[stream.name].late == len(expected_late(case, stream.name))
+    return summary
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape(shape, tmp_path, spark):
+    assert_right(SHAPES[shape](1), tmp_path, spark)
+
+
+@pytest.mark.parametrize("policy", RUNNABLE)
+def test_every_policy(policy, tmp_path, spark):
+    """A script with everything in it: shared selections, lookups and joins, self-joins, ties, small batches."""
+    assert_right(SHAPES["equal_timestamps"](2), tmp_path, spark, policy=policy, chunk_rows=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", RUNNABLE)
+@pytest.mark.parametrize("chunk_rows", [7, 100])
+def test_every_policy_and_several_chunk_sizes(policy, chunk_rows, tmp_path, spark):
+    assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=chunk_rows, batch_rows=60)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 13, 1000])
+@pytest.mark.parametrize("shape", ["out_of_step", "lateness"])
+def test_several_chunk_sizes(shape, chunk_rows, tmp_path, spark):
+    assert_right(SHAPES[shape](3), tmp_path, spark, chunk_rows=chunk_rows, batch_rows=max(chunk_rows, 25))
+
+
+@pytest.mark.parametrize(
+    "policy", ["bsd.every(3)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "brt.by_age_and_length()"]
+)
+def test_combined_policies(policy, tmp_path, spark):
+    assert_right(SHAPES["mixed_windows"](5), tmp_path, spark, policy=policy)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    case=cases(max_rows=30, combined=20_000),
+    policy=st.sampled_from(RUNNABLE),
+    chunk_rows=st.sampled_from([1, 5, 50]),
+)
+def test_random_scripts(case, policy, chunk_rows, tmp_path_factory, spark):
+    assert_right(case, tmp_path_factory.mktemp("random"), spark, policy=policy, chunk_rows=chunk_rows)

@@ -1,0 +1,376 @@
+"""A script while it runs: queries come and go, fail, end; rows late and malformed; every kind of source."""
+
+import json
+import socket
+import threading
+import time
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import penstock.spark as ps
+from penstock.errors import RunError, ScriptError
+from penstock.language import Script
+from tests.oracle.datafiles import write_rows
+from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
+from tests.oracle.oracle import difference, expected
+from tests.oracle.results import sorted_rows
+from tests.oracle.shape_parts import BASE
+
+
+def rows_of(table: pa.Table) -> list[tuple]:
+    return sorted_rows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def until(condition, seconds: float = 30.0):
+    """Wait for something to come true in a running system."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not come true in time")
+
+
+def keyed(name: str, count: int, keys: int = 5) -> StreamData:
+    rows = [(i % keys, i * 7 % 100, BASE + timedelta(milliseconds=100 * i)) for i in range(count)]
+    return StreamData(name, [("k", "INT"), ("v", "INT"), ("ts", "TIMESTAMP")], rows, "ts")
+
+
+QUERIES = [
+    QuerySpec("big", [("k", None), ("v", None)], [FromItem("a")], "v > 50"),
+    QuerySpec("small", [("v", None)], [FromItem("a")], "v > 50"),
+    QuerySpec(
+        "met",
+        [("x.v", "left_v"), ("y.v", "right_v")],
+        [FromItem("a", "x", ("range", 1_000_000)), FromItem("b", "y", ("rows", 4))],
+        "x.k = y.k AND x.v > 50",
+    ),
+]
+CASE = Case([keyed("a", 300), keyed("b", 300)], [], QUERIES)
+
+
+@pytest.mark.parametrize("policy", ["bsd", "chain"])
+def test_queries_created_and_dropped_in_mid_run(policy, tmp_path, spark):
+    """Each equals the oracle over the sequence range that was printed."""
+    folders = {}
+    for stream in CASE.streams:
+        folders[stream.name] = tmp_path / stream.name
+        folders[stream.name].mkdir()
+
+    def feed(first: int, end: int) -> None:
+        for stream in CASE.streams:
+            part = folders[stream.name] / f".part-{first:05d}"
+            write_rows(part, stream.columns, stream.rows[first:end], "json")
+            part.rename(folders[stream.name] / f"part-{first:05d}.json")
+
+    definitions = [
+        f"CREATE STREAM {s.name} (k INT, v INT, ts TIMESTAMP) FROM files WITH (path = '{folders[s.name]}', "
+        "format = 'json', timestamp = 'ts');"
+        for s in CASE.streams
+    ]
+    texts = {query.name: f"CREATE QUERY {query.name} AS {query.text()};" for query in QUERIES}
+    script = Script.parse("\n".join([*definitions, texts["big"]]))
+    feed(0, 60)
+    with ps.started(script, spark=spark, policy=policy) as running:
+        until(lambda: running.summary().queries["big"].outputs)
+        said = running.execute(texts["met"] + texts["small"])
+        assert said == ["query met begins at a 60, b 60", "query small begins at a 60"]
+        feed(60, 140)
+        until(lambda: running.summary().queries["met"].outputs)
+        feed(140, 200)
+        until(lambda: running.summary().streams["b"].rows == 200)
+        assert running.execute("DROP QUERY met; DROP QUERY big;") == [
+            "query met ends before a 200, b 200",
+            "query big ends before a 200",
+        ]
+        feed(200, 300)
+        until(lambda: running.summary().streams["a"].rows == 300)
+        until(lambda: {q.status for q in running.summary().queries.values()} == {"ended", "running"})
+        until(lambda: not running.summary().waiting_rows and not running.summary().streams["a"].waiting_rows)
+        time.sleep(0.5)
+        summary = running.stop()
+        results = running.results
+    ranges = {"big": (0, 200), "met": (60, 200), "small": (60, 300)}
+    for name, (first, end) in ranges.items():
+        assert dict(summary.queries[name].first).values() <= {first}
+        assert set(summary.queries[name].end.values()) == {end}
+        wanted = expected(CASE, name, {"a": (first, end), "b": (first, end)})
+        assert wanted
+        assert difference(wanted, rows_of(results[name])) == "", name
+
+
+def test_a_query_that_fails_is_stopped_and_named_and_the_others_lose_nothing(tmp_path, spark):
+    data = tmp_path / "a"
+    data.mkdir()
+    for part in range(3):
+        lines = [json.dumps({"k": i % 3, "v": (i - 35)}) for i in range(part * 20, part * 20 + 20)]
+        (data / f"p{part}.json").write_text("\n".join(lines))
+    script = f"""
+        CREATE STREAM a (k INT, v INT) FROM files WITH (path = '{data}', format = 'json');
+        CREATE QUERY fine AS SELECT k, v FROM a WHERE v <> 1000;
+        CREATE QUERY broken AS SELECT k, 100 / v AS x FROM a WHERE v <> 1000;
+        CREATE QUERY other AS SELECT v FROM a WHERE v > 0;
+        CREATE QUERY shared AS SELECT v + 1 AS w FROM a WHERE v <> 1000;
+    """
+    for policy in ("bsd", "hnr.shared('sum')", "chain", "segment"):
+        events = []
+        found = ps.run(script, spark=spark, drain=True, policy=policy, batch_rows=25, on_event=events.append)
+        assert found.summary.failed == ("broken",), policy
+        assert "DIVIDE_BY_ZERO" in found.summary.queries["broken"].reason
+        assert any(event.startswith("query broken stopped: ") for event in events)
+        assert found.results["fine"].num_rows == 60
+        assert found.results["shared"].num_rows == 60
+        assert found.results["other"].num_rows == 24
+
+
+def test_late_and_malformed_rows_are_turned_away_with_count_and_reason(tmp_path, spark):
+    lines = [
+        '{"v": 1, "at": "2026-01-01T00:00:05Z"}',
+        "rubbish",
+        '{"v": "no number", "at": "2026-01-01T00:00:06Z"}',
+        '{"v": 2, "at": "2026-01-01T00:00:04Z"}',
+        '{"v": 3}',
+        '{"v": 4, "at": "2026-01-01T00:00:07Z", "more": [1, 2]}',
+        '{"v": 5, "at": "yesterday"}',
+    ]
+    (tmp_path / "a.json").write_text("\n".join(lines) + "\n")
+    script = f"""
+        CREATE STREAM a (v INT, at TIMESTAMP) FROM files
+          WITH (path = '{tmp_path / "a.json"}', format = 'json', timestamp = 'at');
+        CREATE QUERY q AS SELECT v FROM a;
+    """
+    found = ps.run(script, spark=spark, drain=True, out=tmp_path / "out")
+    stream = found.summary.streams["a"]
+    assert (stream.rows, stream.late, stream.malformed) == (7, 1, 4)
+    assert sorted(ps.read(tmp_path / "out", "q").column("v").to_pylist()) == [1, 4]
+    [file] = (tmp_path / "out" / "_rejected" / "stream=a").glob("*.parquet")
+    rejected = pq.ParquetFile(file).read().to_pylist()
+    assert [(row["seq"], row["kind"]) for row in rejected] == [
+        (1, "malformed"),
+        (2, "malformed"),
+        (3, "late"),
+        (4, "malformed"),
+        (6, "malformed"),
+    ]
+    assert rejected[0]["row"] == "rubbish"
+    assert "does not fit (v INT, at TIMESTAMP) as JSON" in rejected[0]["reason"]
+    assert "no time" in rejected[3]["reason"]
+
+
+def test_files_that_cannot_be_read_are_turned_away_whole(tmp_path, spark):
+    data = tmp_path / "p"
+    data.mkdir()
+    pq.write_table(pa.table({"v": pa.array([1, 2, None], pa.int64())}), data / "a.parquet")
+    (data / "b.parquet").write_bytes(b"no parquet at all")
+    pq.write_table(pa.table({"w": [1]}), data / "c.parquet")
+    pq.write_table(pa.table({"v": pa.array([3, 2**40], pa.int64())}), data / "d.parquet")
+    script = f"""
+        CREATE STREAM s (v INT) FROM files WITH (path = '{data}', format = 'parquet');
+        CREATE QUERY q AS SELECT v FROM s;
+    """
+    found = ps.run(script, spark=spark, drain=True)
+    assert sorted(found.results["q"].column("v").to_pylist(), key=str) == [1, 2, 3, None]
+    reasons = [row["reason"] for row in found.rejected["s"].to_pylist()]
+    assert len(reasons) == 3
+    assert "b.parquet cannot be read" in reasons[0]
+    assert "no column 'v'" in reasons[1]
+    assert "column v does not fit INT" in reasons[2]
+
+
+def test_csv_columns_are_found_by_the_header(tmp_path, spark):
+    data = tmp_path / "c"
+    data.mkdir()
+    (data / "a.csv").write_text("extra,V,name\nx,1,one\ny,2,two\n")
+    (data / "b.csv").write_text("name,v\nthree,3\nfour,four\n")
+    (data / "c.csv").write_text("name\nfive\n")
+    script = f"""
+        CREATE STREAM s (v INT, name STRING) FROM files WITH (path = '{data}', format = 'csv');
+        CREATE QUERY q AS SELECT * FROM s;
+    """
+    found = ps.run(script, spark=spark, drain=True)
+    assert rows_of(found.results["q"]) == [(1, "one"), (2, "two"), (3, "three")]
+    assert found.summary.streams["s"].malformed == 2
+
+
+@pytest.mark.parametrize("kind", ["poisson WITH (rate = 2000, rows = 900)", "bursty WITH (rate = 2000, seconds = 0.5)"])
+def test_generated_streams_repeat_themselves(kind, spark):
+    """The rows do not depend on the clock; those of a run are those of the next, and all come."""
+    script = f"CREATE STREAM s (k STRING, v INT) FROM {kind}; CREATE QUERY q AS SELECT k, v FROM s WHERE v > 700;"
+    first, second = (ps.run(script, spark=spark, drain=True) for _ in range(2))
+    assert rows_of(first.results["q"]) == rows_of(second.results["q"])
+    assert first.summary.streams["s"].rows == second.summary.streams["s"].rows > 400
+    share = first.results["q"].num_rows / first.summary.streams["s"].rows
+    assert 0.4 < share < 0.65
+
+
+def test_generated_streams_join_by_their_own_times(spark):
+    """What a brute-force join of the rows themselves gives, whatever the chunks."""
+    text = """
+        CREATE STREAM a (k INT, v INT) FROM poisson WITH (rate = 400, rows = 200, k_high = 9, speed = 2);
+        CREATE STREAM b (k INT, w INT) FROM poisson WITH (rate = 300, rows = 150, k_high = 9, seed = 5);
+        CREATE QUERY met AS SELECT a.k, v, w FROM a [ROWS 20], b [ROWS 30] WHERE a.k = b.k;
+        CREATE QUERY every_a AS SELECT k, v FROM a;
+    """
+    found = ps.run(text, spark=spark, drain=True)
+    assert found.results["every_a"].num_rows == 200
+    assert found.summary.streams["a"].ended
+    assert found.results["met"].num_rows > 100
+    assert {row["k"] for row in found.results["met"].to_pylist()} <= set(range(10))
+
+
+def test_a_trace_is_replayed(tmp_path, spark):
+    pq.write_table(pa.table({"arrival_us": [0, 1000, 250_000, 400_000]}), tmp_path / "t.parquet")
+    script = f"""
+        CREATE STREAM s (v INT) FROM trace WITH (path = '{tmp_path / "t.parquet"}');
+        CREATE QUERY q AS SELECT v FROM s;
+    """
+    found = ps.run(script, spark=spark, drain=True)
+    assert found.results["q"].num_rows == 4
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_socket_is_listened_to(spark):
+    port = free_port()
+    script = f"""
+        CREATE STREAM s (v INT, name STRING) FROM socket WITH (port = {port});
+        CREATE QUERY q AS SELECT v, name FROM s WHERE v > 1;
+    """
+    with ps.started(script, spark=spark, drain=True) as running:
+        until(lambda: _sent(port, b'{"v": 1, "name": "a"}\n{"v": 2, "name": "b"}\r\nrubb'))
+        until(lambda: _sent(port, b'{"v": 3, "name": "c"}'))
+        summary = running.wait(60)
+        assert rows_of(running.results["q"]) == [(2, "b"), (3, "c")]
+    assert (summary.streams["s"].rows, summary.streams["s"].malformed) == (4, 1)
+
+
+def _sent(port: int, data: bytes) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(data)
+    except OSError:
+        return False
+    return True
+
+
+def test_a_socket_that_sends_csv(spark):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"1,a\n2,b\nx,c\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        script = f"""
+            CREATE STREAM s (v INT, name STRING) FROM socket WITH (port = {port}, listen = false, format = 'csv');
+            CREATE QUERY q AS SELECT * FROM s;
+        """
+        found = ps.run(script, spark=spark, drain=True)
+    assert rows_of(found.results["q"]) == [(1, "a"), (2, "b")]
+    assert found.summary.streams["s"].malformed == 1
+
+
+def test_a_port_in_use_is_named(spark):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        script = f"CREATE STREAM s (v INT) FROM socket WITH (port = {port}); CREATE QUERY q AS SELECT v FROM s;"
+        with pytest.raises(RunError, match=f"stream s: cannot listen on 127.0.0.1:{port}: Address already in use"):
+            ps.run(script, spark=spark, drain=True)
+
+
+def test_any_source_of_structured_streaming(tmp_path, spark):
+    data = tmp_path / "in"
+    data.mkdir()
+    (data / "a.json").write_text('{"v": 1}\n{"v": 2}\n')
+    (data / "b.json").write_text('{"v": 3}\n')
+    spark.conf.set("spark.sql.streaming.schemaInference", "true")
+    script = f"""
+        CREATE STREAM s (v INT) FROM structured WITH (format = 'json', path = '{data}', maxFilesPerTrigger = 1);
+        CREATE QUERY q AS SELECT v * 10 AS w FROM s;
+    """
+    found = ps.run(script, spark=spark, drain=True)
+    assert rows_of(found.results["q"]) == [(10,), (20,), (30,)]
+
+
+def test_results_go_to_a_function(spark):
+    seen = []
+    script = "CREATE STREAM s (v INT) FROM poisson WITH (rate = 1000, rows = 50); CREATE QUERY q AS SELECT v FROM s;"
+    found = ps.run(script, spark=spark, drain=True, on_rows=lambda query, rows: seen.append((query, rows.num_rows)))
+    assert {query for query, _ in seen} == {"q"}
+    assert sum(count for _, count in seen) == 50
+    assert found.results == {}
+
+
+def test_backpressure_holds_sources_and_loses_nothing(tmp_path, spark):
+    """Far more rows than may wait: they are read as room comes, and all are worked off."""
+    pq.write_table(pa.table({"v": list(range(20_000))}), tmp_path / "a.parquet")
+    for part in range(1, 6):
+        (tmp_path / f"a{part}.parquet").write_bytes((tmp_path / "a.parquet").read_bytes())
+    script = f"""
+        CREATE STREAM s (v BIGINT) FROM files WITH (path = '{tmp_path / "*.parquet"}', format = 'parquet');
+        CREATE QUERY q AS SELECT v FROM s WHERE v % 100 = 7;
+        SET memory = '200KB';
+    """
+    found = ps.run(script, spark=spark, drain=True, batch_rows=10_000)
+    assert found.summary.streams["s"].rows == 120_000
+    assert found.results["q"].num_rows == 1200
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "message"),
+    [
+        ("SET policy = 'bsd';", RunError, "needs a stream"),
+        ("CREATE STREAM s (v INT) FROM poisson WITH (rate = 5);", RunError, "never ends"),
+        (
+            "CREATE STREAM s (v INT) FROM files WITH (path = 'nowhere/', format = 'csv');",
+            RunError,
+            "stream s: there is no file or folder 'nowhere/'",
+        ),
+        (
+            "CREATE STREAM s (v INT) FROM poisson WITH (rate = 5, rows = 3); SET policy = 'bst';",
+            ValueError,
+            "there is no policy 'bst'. Did you mean 'bsd'",
+        ),
+        (
+            "CREATE STREAM s (v INT) FROM poisson WITH (rate = 5, rows = 3); SET policy = 'hnr_oracle';",
+            ValueError,
+            "knows the future: only the simulator can run it",
+        ),
+        (
+            "CREATE STREAM s (v INT) FROM poisson WITH (rate = 5, rows = 3);"
+            "CREATE TABLE t (v INT) FROM csv WITH (path = 'nowhere.csv');",
+            RunError,
+            "table t: there is no file or folder 'nowhere.csv'",
+        ),
+        (
+            "CREATE STREAM s (v TIMESTAMP) FROM poisson WITH (rate = 5, rows = 3);"
+            "CREATE QUERY q AS SELECT v - v AS d FROM s;",
+            ScriptError,
+            "query q: column 'd' is of type interval",
+        ),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_runs(script, error, message, spark):
+    with pytest.raises(error) as refused:
+        ps.run(script + "\n", spark=spark, drain=True)
+    assert message in str(refused.value)
+
+
+def test_results_are_not_mixed_with_older_ones(tmp_path, spark):
+    script = "CREATE STREAM s (v INT) FROM poisson WITH (rate = 1000, rows = 5);\nCREATE QUERY q AS SELECT v FROM s;"
+    ps.run(script, spark=spark, drain=True, out=tmp_path)
+    with pytest.raises(RunError, match="holds results already"):
+        ps.run(script, spark=spark, drain=True, out=tmp_path)
+    ps.run(script, spark=spark, drain=True, out=tmp_path, overwrite=True)
+    assert ps.read(tmp_path, "q").num_rows == 5
+    with pytest.raises(RunError, match="no results of a query 'p'. Did you mean 'q'"):
+        ps.read(tmp_path, "p")
