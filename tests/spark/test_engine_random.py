@@ -20,6 +20,7 @@ from tests.spark.duck import Duck
 
 RUNNABLE = [name for name, policy in POLICIES.items() if not policy.clairvoyant]
 MORE = ["bsd.every(2)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "chain.level('query')"]
+POLICY = st.sampled_from(RUNNABLE + MORE)
 
 
 class Drive:
@@ -90,7 +91,7 @@ class Drive:
     def change(self) -> None:
         if self.random.random() < 0.3:
             self.engine.set_policy(self.random.choice([*RUNNABLE, *MORE]))
-        self.engine.relearn({name: 100.0 for name in self.rows})
+        self.engine.relearn(dict.fromkeys(self.rows, 100.0))
 
     def drain(self) -> None:
         for _ in range(100_000):
@@ -141,13 +142,13 @@ def _plain(value):
 
 
 @settings(max_examples=60, deadline=None)
-@given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=st.sampled_from(RUNNABLE + MORE))
+@given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_what_happens_when(case, seed, policy):
     check(case, seed, policy)
 
 
 @pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
-@given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=st.sampled_from(RUNNABLE + MORE))
+@given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_what_happens_when_tried_often(case, seed, policy):
     check(case, seed, policy)

@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import ScriptError, nearest
+from penstock.language.dialect import DIALECT
 from penstock.language.text import Span, Text
 
 LARGEST_SCRIPT = 8 * 1024 * 1024
 """Characters of a script: some 50,000 queries."""
 
-DIALECT = Spark()
 
 
 def statements(text: Text) -> Iterator["Tokens"]:

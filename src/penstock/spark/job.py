@@ -77,8 +77,13 @@ class Builder:
         made = {name: table.num_rows for name, table in rows.items()}
         if self._work.only is not None:  # what was observed may not have run
             return Outcome(rows, {}, {}, 0)
-        made |= {name: int(observation.get.get("n", 0)) for name, observation in self._observed.items()}
-        taken = {name: self._entry_rows[name] + sum(made[source] for source in self._feeds[name]) for name in made}
+        counts = {name: _counted(observation) for name, observation in self._observed.items()}
+        made |= {name: count for name, count in counts.items() if count is not None}
+        taken = {
+            name: self._entry_rows[name] + sum(made[source] for source in self._feeds[name])
+            for name in made
+            if made.keys() >= set(self._feeds[name])
+        }
         return Outcome(rows, taken, made, self._window_rows)
 
     def result(self, operator: str) -> DataFrame:
@@ -244,6 +249,14 @@ class Builder:
             part = table.column(f"__v{number}").filter(pa.array(kinds == number)).combine_chunks()
             found[name] = pa.Table.from_struct_array(part)
         return found
+
+
+def _counted(observation: Observation) -> int | None:
+    """Return what was observed; None where Spark saw that the rows lead to nothing, and never made them."""
+    try:
+        return int(observation.get["n"])
+    except Exception:  # classic raises a Java error, Connect has no such key
+        return None
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -172,7 +172,7 @@ class StreamLog:
     ) -> pa.Table:
         """Return the rows that a row with a time between `low` and `high` can find in the window.
 
-        They carry the column ``__x`` if it is a row window. Rows before sequence number `start` and from `end` on do
+        They carry the column ``__x`` if it is a row window. Rows before number `start` and from `end` on do
         not exist.
         """
         back = low - window.size if window.kind == "range" else -math.inf

@@ -37,7 +37,7 @@ def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
             raise RunError(f"{what}: the folder {path} holds no file")
     try:
         rows = read_files(around.spark, table.source, paths, table.columns, table.options)
-    except (PySparkException, RunError, OSError, pa.ArrowException) as error:
+    except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
         raise RunError(f"{what}: {path} cannot be read: {explained(error)}") from error
     wrong = rows.filter(pc.is_valid(rows.column(BAD)))
     if wrong.num_rows:

@@ -1,5 +1,6 @@
 """Spark sessions: made quietly, on loopback, with a clear word where Java is missing."""
 
+import logging
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
@@ -107,7 +109,8 @@ def spark_session(
     try:
         if not noise and remote is None:
             spark.sparkContext.setLogLevel("OFF")
-        yield spark
+        with _hushed(noise):
+            yield spark
     finally:
         spark.stop()
 
@@ -138,6 +141,19 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
             sys.stderr = python_stderr
             os.dup2(kept, 2)
             os.close(kept)
+
+
+@contextmanager
+def _hushed(noise: bool) -> Iterator[None]:
+    """Keep PySpark from logging every error of a job with its Java stack: Penstock says it in a line."""
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    level = logger.level
+    if not noise:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _short(error: BaseException) -> str:

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 
-from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 from penstock.spark.admission import BAD, RAW, Arrived
 from penstock.spark.columns import arrow_type
@@ -107,7 +105,7 @@ class Files:
         stream, spark = self._stream, self._around.spark
         try:
             yield read_files(spark, self._format, paths, stream.columns, stream.options)
-        except (PySparkException, RunError, OSError, pa.ArrowException) as error:
+        except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
             if len(paths) > 1:
                 for path in paths:
                     yield from self._read([path])

@@ -18,6 +18,9 @@ from penstock.spark.sources.source import Surroundings
 _LONGEST_LINE = 1_000_000
 _MOST_WAITING = 1_000_000
 _CORRUPT = "__corrupt"
+_LOOK_S = 0.2
+_ALONE = 5
+"""Looks without anybody connected after which a drained stream has ended."""
 
 
 class Lines:
@@ -96,11 +99,12 @@ class Lines:
     # The thread ---------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Accept whoever connects; when draining, the stream ends when the last of them has gone."""
+        """Accept whoever connects; when draining, the stream ends a second after the last of them has gone."""
         clients: list[threading.Thread] = []
+        alone = 0
         while not self._closing.is_set():
             try:
-                ready, _, _ = select.select([self._socket], [], [], 0.2)
+                ready, _, _ = select.select([self._socket], [], [], _LOOK_S)
                 if ready:
                     client, _ = self._socket.accept()
                     thread = threading.Thread(target=self._receive_from, args=(client,), daemon=True)
@@ -108,7 +112,8 @@ class Lines:
                     clients.append(thread)
             except (OSError, ValueError):
                 break
-            if self._around.drain and clients and not any(thread.is_alive() for thread in clients):
+            alone = 0 if ready or any(thread.is_alive() for thread in clients) else alone + 1
+            if self._around.drain and clients and alone >= _ALONE:
                 break
         self._over.set()
 
