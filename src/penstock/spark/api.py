@@ -202,6 +202,8 @@ def _opened(
     if not sinks:
         memory = Memory()
         sinks.append(memory)
+    if spark is None and master is None and remote is None:
+        spark = SparkSession.getActiveSession()
     if spark is None:
         spark = stack.enter_context(spark_session(master, remote, noise=spark_log))
     else:

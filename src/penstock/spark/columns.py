@@ -38,6 +38,15 @@ def arrow_type(name: str) -> pa.DataType:
     return _ARROW[name]
 
 
+def spark_type(kind: pa.DataType) -> str:
+    """Return Spark's type for one of Arrow's, the reverse of `arrow_type`."""
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    return next(name for name, each in _ARROW.items() if each == kind)
+
+
 def ddl(columns: Iterable[Column]) -> str:
     """Return the columns as Spark declares them."""
     return ", ".join(f"`{column.name}` {column.type.name}" for column in columns)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from penstock.language.plan import Plan
 from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
 from penstock.network import Edge
-from penstock.spark.columns import hidden_in
+from penstock.spark.columns import hidden_in, spark_type
 from penstock.spark.log import EXPIRES
 
 BROADCAST_ROWS = 200_000
@@ -143,7 +143,7 @@ class Builder:
         return _union([frame.select(*(F.col(f"`{name}`") for name in names)) for frame in frames])
 
     def _frame(self, table: pa.Table) -> DataFrame:
-        return self._spark.createDataFrame(table)
+        return arrow_frame(self._spark, table)
 
     def _pruned(self, name: str, frame: DataFrame, *, root: bool) -> DataFrame:
         if root:
@@ -249,6 +249,14 @@ class Builder:
             part = table.column(f"__v{number}").filter(pa.array(kinds == number)).combine_chunks()
             found[name] = pa.Table.from_struct_array(part)
         return found
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Return an Arrow table as Spark's; Connect takes none without rows."""
+    if table.num_rows:
+        return spark.createDataFrame(table)
+    schema = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in table.schema)
+    return spark.createDataFrame([], schema)
 
 
 def _counted(observation: Observation) -> int | None:

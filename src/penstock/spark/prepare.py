@@ -15,7 +15,7 @@ from penstock.language.steps import ARRIVAL, TIME, Join, seq
 from penstock.language.types import NAMES
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type, is_hidden, typed
-from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work
+from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work, arrow_frame
 from penstock.spark.log import StreamLog
 from penstock.spark.session import explained
 from penstock.spark.sources.reading import read_files
@@ -44,7 +44,7 @@ def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
         text, reason = wrong.column(RAW)[0].as_py(), wrong.column(BAD)[0].as_py()
         shown = f": {text[:200]}" if text else ""
         raise RunError(f"{what}: {wrong.num_rows:,} rows of {path} do not fit: {reason}{shown}")
-    frame = around.spark.createDataFrame(typed(rows, table.columns))
+    frame = arrow_frame(around.spark, typed(rows, table.columns))
     return F.broadcast(frame) if rows.num_rows <= BROADCAST_ROWS else frame.persist()
 
 

@@ -57,16 +57,14 @@ def check_java() -> None:
     """Raise unless there is a Java that Spark can run on."""
     path, version = java_version()
     if path is None:
-        where = " (JAVA_HOME is set, and has none)" if os.environ.get("JAVA_HOME") else ""
-        raise RunError(
-            f"Spark needs Java {LEAST_JAVA} or newer, and no Java was found{where}. To get it: {_JAVA_HELP}"
-        )
-    if version is None:
-        raise RunError(
-            f"the Java at {path} does not say its version. Spark needs {LEAST_JAVA} or newer: {_JAVA_HELP}"
-        )
-    if version < LEAST_JAVA:
-        raise RunError(f"Spark needs Java {LEAST_JAVA} or newer; the one at {path} is {version}. {_JAVA_HELP}")
+        found = "JAVA_HOME is set, and has none" if os.environ.get("JAVA_HOME") else "no Java was found"
+    elif version is None:
+        found = f"the one at {path} does not say its version"
+    elif version < LEAST_JAVA:
+        found = f"the one at {path} is {version}"
+    else:
+        return
+    raise RunError(f"Spark needs Java {LEAST_JAVA} or newer; {found}. {_JAVA_HELP}")
 
 
 @contextmanager
@@ -84,6 +82,8 @@ def spark_session(
     """
     if master and remote:
         raise RunError("give a master or a remote, not both")
+    if SparkSession.getActiveSession() is not None:
+        raise RunError("a Spark session runs in this process already: pass it on with spark=…, or stop it first")
     if remote is None or remote.startswith("local"):
         check_java()
     master = master or "local[*]"

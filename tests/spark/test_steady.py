@@ -1,0 +1,33 @@
+"""Constant load does not grow, overload drains; shortened. `tests/spark/steady.py` runs them at full length."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def figures(*arguments: str) -> dict:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.steady", *arguments], capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def test_memory_does_not_grow_under_constant_load():
+    found = figures("--seconds", "60")
+    assert found["rows_in"] > 60_000
+    for what, slack_mb in (("cached", 8), ("log", 4), ("python", 20), ("java", 150)):
+        middle, last = found[what]["middle_mb"], found[what]["last_mb"]
+        assert last <= 1.3 * middle + slack_mb, (what, found)
+
+
+def test_four_times_overload_drains_and_loses_nothing():
+    found = figures("--overload", "--seconds", "8")
+    assert found["peak_waiting_rows"] > 0.5 * found["rows_in"], "there was no overload"
+    assert found["every"] == found["rows_in"] > 5_000
+    assert found["big"] == found["big_by_hand"]
+    assert found["abandoned"] == 0
