@@ -58,6 +58,8 @@ def two_queries():
         (lambda: two_queries().released("q1"), "q1 is not a path of this network"),
         (lambda: two_queries().measured(costs={"q1.o9": 1}), "there is no operator 'q1.o9'"),
         (lambda: two_queries().measured(selectivities={"q1.o1": -1}), "selectivity of operator 'q1.o1' must be"),
+        (lambda: two_queries().measured(ideals={"q3": 1}), "there is no query 'q3'"),
+        (lambda: two_queries().measured(ideals={"q1": 0}), "the ideal time of query 'q1' must be above 0"),
         (lambda: two_queries().measured(costs=3), "a mapping from name to number, not 3"),
         (lambda: two_queries().measured(rates={"r": 1}), "there is no stream 'r'"),
         (lambda: semijoin_average((0, 0), (1, 1), (1, 1)), "rate of an input must be above 0"),

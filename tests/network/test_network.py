@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.policies import units_of
 from penstock.network import Edge, exact
 from tests.strategies import networks
 
@@ -103,6 +104,16 @@ def test_measures_change_and_the_operator_stays_the_same():
     assert both.operator("big").cost == 3
     with pytest.raises(ps.NetworkError, match="differs"):
         learnt.register("q2", "big", [ps.Operator("big", ("s",), 1, 0.5, expression="bytes > 64")])
+
+
+def test_an_ideal_time_that_was_measured_stands_for_the_sum_of_costs():
+    net = ps.Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]]).measured(ideals={"q1": 0.5})
+    assert (net.T("q1"), net.T("q2")) == (0.5, 2.0)
+    assert (net.exact().T("q1"), net.measured(costs={"q1.o1": 1.0}).T("q1")) == (0.5, 0.5)
+    assert [unit.static for unit in units_of(net, ps.POLICIES["hnr"])] == [
+        pytest.approx(1.0 / 0.5 / 5.0),
+        pytest.approx(0.33 / 2.0 / 2.0),
+    ]
 
 
 def test_registering_shares_what_computes_the_same_whatever_its_name():

@@ -111,6 +111,7 @@ class Network(Graph):
         costs: Mapping[str, Number | tuple[Number, ...]] | None = None,
         selectivities: Mapping[str, Number] | None = None,
         rates: Mapping[str, Number] | None = None,
+        ideals: Mapping[str, Number] | None = None,
     ) -> Self:
         """Return the same network with new measures, by name: what a running system has learnt.
 
@@ -118,20 +119,23 @@ class Network(Graph):
         >>> net.S(net.paths[0])
         0.5
         """
-        costs, selectivities, rates = costs or {}, selectivities or {}, rates or {}
-        for given in (costs, selectivities, rates):
+        costs, selectivities, rates, ideals = costs or {}, selectivities or {}, rates or {}, ideals or {}
+        for given in (costs, selectivities, rates, ideals):
             if not isinstance(given, Mapping):
                 raise NetworkError(f"measures are given as a mapping from name to number, not {given!r}")
         for name in (*costs, *selectivities):
             self.operator(name)
         for name in rates:
             self.stream(name)
+        for name in ideals:
+            self.query(name)
         streams = (replace(s, rate=rates.get(s.name, s.rate)) for s in self.streams)
         operators = (
             replace(op, cost=costs.get(op.name, op.cost), selectivity=selectivities.get(op.name, op.selectivity))
             for op in self.operators
         )
-        return type(self)(tuple(streams), tuple(operators), self.queries)
+        queries = (replace(query, ideal=ideals.get(query.name, query.ideal)) for query in self.queries)
+        return type(self)(tuple(streams), tuple(operators), tuple(queries))
 
     def exact(self) -> Self:
         """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
@@ -148,7 +152,8 @@ class Network(Graph):
             )
             for op in self.operators
         )
-        return type(self)(tuple(streams), tuple(operators), self.queries)
+        queries = (replace(query, ideal=query.ideal and exact(query.ideal)) for query in self.queries)
+        return type(self)(tuple(streams), tuple(operators), tuple(queries))
 
     # Rates and sizes ----------------------------------------------------------------------------------------
 
@@ -216,8 +221,9 @@ class Network(Graph):
         return self.onward[path]
 
     def T(self, query: str) -> Number:
-        """Return the ideal processing time of a result: every operator once, a join once for each input."""
-        return self.ideal_times[self.query(query).root]
+        """Return the ideal processing time of a result: as measured, or operators once, joins for each input."""
+        found = self.query(query)
+        return self.ideal_times[found.root] if found.ideal is None else found.ideal
 
     @cached_property
     def ideal_times(self) -> Mapping[str, Number]:

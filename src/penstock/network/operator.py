@@ -124,14 +124,21 @@ class Operator:
 
 @dataclass(frozen=True)
 class Query:
-    """A continuous query: a name, and the operator whose output is its result."""
+    """A continuous query: a name, and the operator whose output is its result.
+
+    `ideal` is the time a result takes alone, where an engine has measured it; None: what its operators take.
+    """
 
     name: str
     root: str
+    ideal: Number | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "a query")
         check_name(self.root, f"the root of query {self.name!r}")
+        if self.ideal is not None:
+            ideal = checked(self.ideal, f"the ideal time of query {self.name!r}", above=0)
+            object.__setattr__(self, "ideal", ideal)
 
 
 def check_name(name: object, what: str) -> None:

@@ -79,11 +79,13 @@ class Costs:
                 most = 1.0 if known[name].kind in ("select", "project") else float("inf")
                 selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
         costs = {name: cost for name, cost in self._costs.items() if name in known}
-        return network.measured(costs=costs, selectivities=selectivities)
+        network = network.measured(costs=costs, selectivities=selectivities)
+        ideals = {query.name: self.ideal_s(network, query.name) for query in network.queries}
+        return network.measured(ideals=ideals)
 
     def ideal_s(self, network: Network, query: str) -> float:
         """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
-        return self.setup_s + self.chunk_rows * float(network.T(query))
+        return self.setup_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
 
 
 def _moved(old: float, new: float) -> float:

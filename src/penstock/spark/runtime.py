@@ -360,9 +360,12 @@ class Runtime:
             said = self._create(statement)
         elif isinstance(statement, Drop):
             name = next((name for name in self.engine.queries if name.lower() == statement.name.lower()), None)
-            if name is None or not self.engine.queries[name].live:
+            if name is None or name not in self.script.queries:
                 raise RunError(f"there is no running query {statement.name!r} to drop")
-            said = f"query {name} ends before {_places(self.engine.drop(name).ends or {})}"
+            if self.engine.queries[name].live:
+                said = f"query {name} ends before {_places(self.engine.drop(name).ends or {})}"
+            else:
+                said = f"query {name} had stopped already"
         elif isinstance(statement, Setting) and statement.name == "policy":
             self.engine.set_policy(statement.value)
             said = f"policy {self.engine.policy.name}"
