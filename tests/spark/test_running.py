@@ -13,11 +13,14 @@ import pytest
 import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
+from penstock.spark.runtime import Runtime
+from penstock.spark.sinks import Memory
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
 from tests.oracle.oracle import difference, expected
 from tests.oracle.results import sorted_rows
 from tests.oracle.shape_parts import BASE
+from tests.oracle.shapes import SHAPES
 
 FIVE_ROWS = """
     CREATE STREAM s (v INT) FROM poisson WITH (rate = 1000, rows = 5);
@@ -380,3 +383,38 @@ def test_results_are_not_mixed_with_older_ones(tmp_path, spark):
     assert ps.read(tmp_path, "values").num_rows == 5
     with pytest.raises(RunError, match=r"no results of a query 'value' in .*\. Did you mean 'values'\?"):
         ps.read(tmp_path, "value")
+
+
+def test_a_name_is_free_again_when_its_query_has_ended(spark):
+    text = "CREATE STREAM s (v INT) FROM poisson WITH (rate = 500);\nCREATE QUERY q AS SELECT v FROM s;"
+    with ps.started(text, spark=spark) as running:
+        until(lambda: running.summary().queries["q"].outputs)
+        ended, begun = running.execute("DROP QUERY q; CREATE QUERY q AS SELECT v FROM s WHERE v < 0;")
+        assert int(ended.split()[-1]) <= int(begun.split()[-1])
+        before = running.results["q"].num_rows
+        assert before == int(ended.split()[-1])
+        with pytest.raises(RunError, match="an earlier query q had other columns"):
+            running.execute("DROP QUERY q; CREATE QUERY q AS SELECT v + 1.5 AS w FROM s;")
+        with pytest.raises(ScriptError, match="there is no query 'p' to drop"):
+            running.execute("DROP QUERY p;")
+        with pytest.raises(RunError, match="streams and tables cannot"):
+            running.execute("CREATE TABLE t (v INT) FROM csv WITH (path = 'x');")
+        assert running.execute("SET policy = 'hnr';") == ["policy hnr"]
+        summary = running.stop()
+    assert summary.policy == "hnr"
+    assert running.results["q"].num_rows == before
+    with pytest.raises(RunError, match="the run has ended"):
+        running.execute("SET policy = 'bsd';")
+
+
+def test_two_units_in_flight(tmp_path, spark):
+    """Not the default yet, and right already."""
+
+    case = SHAPES["shared_prefix"](6)
+    memory = Memory()
+    runtime = Runtime(
+        Script.read(case.write(tmp_path)), spark, [memory], tmp_path, drain=True, in_flight=2, batch_rows=150
+    )
+    runtime.run()
+    for query in case.queries:
+        assert difference(expected(case, query.name), rows_of(memory.results[query.name])) == ""

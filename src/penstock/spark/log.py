@@ -93,6 +93,8 @@ class Queue:
 
     def ready(self, bound: float) -> int:
         """Return how many rows stand before the first whose time is above the bound."""
+        if bound == math.inf:
+            return self.rows
         count = 0
         for piece in self.pieces:
             some = piece.ready(bound)

@@ -1,13 +1,14 @@
 """The loop: admit what arrives, ask the policy, run one unit as one job, emit, record."""
 
 import contextlib
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -49,6 +50,7 @@ class _Counts:
 @dataclass
 class _Request:
     statements: list[Statement]
+    said: list[str] = field(default_factory=list)
     done: "Future[list[str]]" = field(default_factory=Future)
 
 
@@ -98,10 +100,11 @@ class Runtime:
         )
         self._check_ends()
         self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
+        self._schemas: dict[str, pa.Schema] = {}
         for query in script.queries.values():
             self._create(query)
         self._counts = {name: _Counts() for name in script.streams}
-        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._requests: deque[_Request] = deque()
         self._stopping = threading.Event()
         self._finishing = False
         self._jobs: dict[Future[tuple[Outcome, float]], Run] = {}
@@ -112,6 +115,7 @@ class Runtime:
         self._abandoned = 0
         self._memory_sum, self._memory_looks = 0.0, 0
         self._sources: dict[str, Source] = {}
+        self._latest = self._summary()
 
     def _check_ends(self) -> None:
         if not self._drain or self._seconds is not None:
@@ -139,8 +143,8 @@ class Runtime:
 
     def request(self, statements: list[Statement]) -> "Future[list[str]]":
         """Hand statements to the loop."""
-        request = _Request(statements)
-        self._requests.put(request)
+        request = _Request(list(statements))
+        self._requests.append(request)
         return request.done
 
     def stop(self) -> None:
@@ -155,6 +159,8 @@ class Runtime:
             for name, stream in self.script.streams.items():
                 self._sources[name] = opened_source(stream, self._around)
             self._started = self._relearned = self._ticked = self._clock.now_us()
+            if "qos" in self.script.settings:
+                self._on_event("SET qos is kept, and not used yet: the policy stays as it is")
             with ThreadPoolExecutor(self._in_flight, thread_name_prefix="penstock-job") as pool:
                 try:
                     self._loop(pool)
@@ -167,7 +173,7 @@ class Runtime:
                 with contextlib.suppress(PySparkException, OSError):
                     source.close()
             self._refuse_requests()
-        return self.summary()
+        return self.look()
 
     def _loop(self, pool: ThreadPoolExecutor) -> None:
         while not self._stopping.is_set():
@@ -207,7 +213,7 @@ class Runtime:
             self._clock.wait(_NAP_S)
 
     def _done(self) -> bool:
-        if self._jobs or not self._requests.empty():
+        if self._jobs or self._requests:
             return False
         if not any(state.live for state in self.engine.queries.values()) and self.engine.queries:
             failed = all(state.status == "failed" for state in self.engine.queries.values())
@@ -344,16 +350,24 @@ class Runtime:
     # What is asked for --------------------------------------------------------------------------------------
 
     def _obey(self) -> None:
-        while not self._requests.empty():
-            request = self._requests.get()
-            said: list[str] = []
+        """Carry out what was asked for, in order; a query's name is free again when its namesake has ended."""
+        while self._requests:
+            request = self._requests[0]
             try:
-                for statement in request.statements:
-                    said.append(self._carry_out(statement))
-                    self._on_event(said[-1])
-                request.done.set_result(said)
+                while request.statements:
+                    if self._must_wait(request.statements[0]):
+                        return
+                    request.said.append(self._carry_out(request.statements.pop(0)))
+                    self._on_event(request.said[-1])
+                self.look()
+                request.done.set_result(request.said)
             except PenstockError as error:
                 request.done.set_exception(error)
+            self._requests.popleft()
+
+    def _must_wait(self, statement: Statement) -> bool:
+        state = self.engine.queries.get(statement.name)
+        return isinstance(statement, QueryDef) and state is not None and state.status == "ending"
 
     def _carry_out(self, statement: Statement) -> str:
         if isinstance(statement, QueryDef):
@@ -378,14 +392,16 @@ class Runtime:
 
     def _create(self, query: QueryDef) -> str:
         schema = result_schema(self._spark, self._tables, query, self.script.name)
+        if self._schemas.setdefault(query.name, schema) != schema:
+            raise RunError(f"an earlier query {query.name} had other columns: give this one another name")
         state = self.engine.create(query)
         for sink in self._sinks:
             sink.open(query.name, schema)
         return f"query {query.name} begins at {_places(state.starts)}"
 
     def _refuse_requests(self) -> None:
-        while not self._requests.empty():
-            self._requests.get().done.set_exception(RunError("the run has ended"))
+        while self._requests:
+            self._requests.popleft().done.set_exception(RunError("the run has ended"))
 
     # Measures -----------------------------------------------------------------------------------------------
 
@@ -401,10 +417,18 @@ class Runtime:
             self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
         if self._now - self._ticked >= _TICK_US:
             self._ticked = self._now
-            self._on_tick(self.summary())
+            self._on_tick(self.look())
+
+    def look(self) -> Summary:
+        """Look at how the run stands, and remember it for whoever asks from another thread."""
+        self._latest = self._summary()
+        return self._latest
 
     def summary(self) -> Summary:
-        """Return how the run stands."""
+        """Return how the run stood when it was last looked at, some moments ago."""
+        return self._latest
+
+    def _summary(self) -> Summary:
         now = self._clock.now_us()
         passed = max((now - self._started) / 1e6, 1e-6)
         engine = self.engine

@@ -44,8 +44,9 @@ class Memory:
         self._rejected: dict[str, list[pa.Table]] = {}
 
     def open(self, query: str, schema: pa.Schema) -> None:
-        """Begin with no rows."""
-        self._parts[query], self._schemas[query] = [], naive(schema.empty_table()).schema
+        """Begin with no rows, or go on where a query of this name ended."""
+        self._parts.setdefault(query, [])
+        self._schemas[query] = naive(schema.empty_table()).schema
 
     def emit(self, query: str, rows: pa.Table) -> None:
         """Keep results."""
