@@ -10,8 +10,6 @@ from tests.oracle.generator import cases
 from tests.oracle.oracle import difference, expected, expected_late, read_columns, read_rows
 from tests.oracle.shapes import SHAPES
 
-RUNNABLE = [name for name, policy in POLICIES.items() if not policy.clairvoyant]
-
 
 def assert_right(case, folder, spark, **options):
     """Run a case to its end and compare every query's rows and columns with the oracle."""
@@ -38,14 +36,14 @@ def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
 
-@pytest.mark.parametrize("policy", RUNNABLE)
+@pytest.mark.parametrize("policy", list(POLICIES))
 def test_every_policy(policy, tmp_path, spark):
     """A script with everything in it: shared selections, lookups and joins, self-joins, ties, small batches."""
     assert_right(SHAPES["equal_timestamps"](2), tmp_path, spark, policy=policy, chunk_rows=40)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", RUNNABLE)
+@pytest.mark.parametrize("policy", list(POLICIES))
 @pytest.mark.parametrize("chunk_rows", [7, 100])
 def test_every_policy_and_several_chunk_sizes(policy, chunk_rows, tmp_path, spark):
     assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=chunk_rows, batch_rows=60)
@@ -74,7 +72,7 @@ def test_combined_policies(policy, tmp_path, spark):
 )
 @given(
     case=cases(max_rows=30, combined=20_000),
-    policy=st.sampled_from(RUNNABLE),
+    policy=st.sampled_from(list(POLICIES)),
     chunk_rows=st.sampled_from([1, 5, 50]),
 )
 def test_random_scripts(case, policy, chunk_rows, tmp_path_factory, spark):

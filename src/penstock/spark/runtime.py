@@ -159,6 +159,9 @@ class Runtime:
             for name, stream in self.script.streams.items():
                 self._sources[name] = opened_source(stream, self._around)
             self._started = self._relearned = self._ticked = self._clock.now_us()
+            if self.engine.policy.clairvoyant:
+                name = self.engine.policy.name
+                self._on_event(f"policy {name} knows the future; here it takes what was measured")
             if "qos" in self.script.settings:
                 self._on_event("SET qos is kept, and not used yet: the policy stays as it is")
             with ThreadPoolExecutor(self._in_flight, thread_name_prefix="penstock-job") as pool:
