@@ -1,8 +1,17 @@
 """Penstock: many continuous queries over bursty streams, and the scheduler that decides what runs next."""
 
-from penstock.errors import ArrivalError, NetworkError, PenstockError, PolicyError
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from penstock.errors import ArrivalError, NetworkError, PenstockError, PolicyError, RunError, ScriptError
 from penstock.network import Network, NetworkBuilder, Operator, Query, Stream, Window
 from penstock.policies import POLICIES, Policy
+
+if TYPE_CHECKING:
+    from penstock.language.script import Script
+    from penstock.spark.api import run, started
+    from penstock.spark.results import read
+    from penstock.spark.summary import Summary
 
 __version__ = "0.1.0"
 
@@ -17,6 +26,34 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Query",
+    "RunError",
+    "Script",
+    "ScriptError",
     "Stream",
+    "Summary",
     "Window",
+    "read",
+    "run",
+    "started",
 ]
+
+# What needs PySpark, Arrow or sqlglot is loaded when it is first asked for.
+_LATER = {
+    "Script": "penstock.language.script",
+    "Summary": "penstock.spark.summary",
+    "read": "penstock.spark.results",
+    "run": "penstock.spark.api",
+    "started": "penstock.spark.api",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -81,7 +81,7 @@ def test_help_and_version():
     for arguments in (["--help"], ["examples", "-h"], ["policies", "--help"]):
         result = runner.invoke(app, arguments)
         assert result.exit_code == 0
-        assert "penstock examples" in result.stdout or "penstock policies" in result.stdout
+        assert any(f"penstock {name}" in result.stdout for name in ("doctor", "examples", "policies"))
     assert runner.invoke(app, ["--version"]).stdout.startswith("penstock 0.")
 
 
@@ -95,6 +95,34 @@ def test_importing_penstock_loads_neither_spark_nor_numba():
         "print([name for name in ('pyspark', 'numba', 'numpy', 'pandas', 'rich', 'typer') if name in sys.modules])"
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_what_needs_spark_or_arrow_is_loaded_when_asked_for():
+    result = run_python(
+        "import sys, penstock as ps\n"
+        "heavy = ('pyspark', 'pyarrow', 'sqlglot')\n"
+        "print([name for name in heavy if name in sys.modules], set(ps.__all__) <= set(dir(ps)))\n"
+        "ps.Script, ps.ScriptError, ps.RunError\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+        "print(all(getattr(ps, name) for name in ps.__all__), ps.run.__module__, ps.Summary.__module__)\n"
+        "print(hasattr(ps, 'no_such_thing'))"
+    )
+    assert result.stdout.splitlines() == [
+        "[] True",
+        "['sqlglot']",
+        "True penstock.spark.api penstock.spark.summary",
+        "False",
+    ]
+
+
+def test_commands_that_need_no_spark_do_not_load_it():
+    result = run_python(
+        "import sys\n"
+        "from penstock.cli.app import app\n"
+        "app(['policies', '--json'], standalone_mode=False)\n"
+        "sys.exit(any(name in sys.modules for name in ('pyspark', 'pyarrow', 'sqlglot')))"
+    )
+    assert result.returncode == 0
 
 
 def test_a_refusal_is_one_sentence_and_exit_code_1():

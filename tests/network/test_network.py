@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.policies import units_of
 from penstock.network import Edge, exact
+from penstock.policies import units_of
 from tests.strategies import networks
 
 

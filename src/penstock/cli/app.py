@@ -7,20 +7,23 @@ from typing import Annotated
 import typer
 
 import penstock
+from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
+from penstock.cli.explain import explain
 from penstock.cli.policies import policies
+from penstock.cli.run import run
 from penstock.errors import PenstockError
 
 app = typer.Typer(
     help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
-    epilog="Start with: penstock examples",
+    epilog="Start with: penstock doctor, then penstock run examples/traffic.sql",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(examples)
-app.command()(policies)
+for command in (run, explain, policies, examples, doctor):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -49,6 +52,8 @@ def main() -> None:
     except (PenstockError, OSError) as error:
         typer.echo(f"penstock: {error}", err=True)
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,15 @@
 """How things look on the terminal, in one place; everything fits 80 columns."""
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
 
 COMPACT: dict[str, Any] = {
     "title_justify": "left",
@@ -14,8 +21,90 @@ COMPACT: dict[str, Any] = {
 }
 """Keyword arguments of a rich Table."""
 
+NONE = Text("–", style="dim")
+"""Where there is nothing to say."""
+
+STATUS = {"running": "green", "ending": "yellow", "ended": "dim", "failed": "bold red"}
+"""How the status of a query looks."""
+
 
 def wide_console() -> Console:
     """Return a console of 80 columns or more: on a narrower one lines wrap, which is better than lost digits."""
     console = Console()
     return console if console.width >= 80 else Console(width=80)
+
+
+@contextmanager
+def spinner(text: str, *, hidden: bool = False) -> Iterator[None]:
+    """Show on a terminal that something goes on. It has its own way to stderr, which Spark's start redirects."""
+    if hidden or not Console(stderr=True).is_terminal:
+        yield
+        return
+    dots = Spinner("dots", text=Text(text))
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as file:
+        console = Console(file=file)
+        with Live(dots, console=console, transient=True, redirect_stdout=False, redirect_stderr=False):
+            yield
+
+
+def duration(microseconds: int) -> str:
+    """Return a time in the largest unit that leaves it whole.
+
+    >>> duration(5_000_000), duration(90_000_000), duration(1500)
+    ('5 SECONDS', '90 SECONDS', '1500 MICROSECONDS')
+    """
+    units = (("DAY", 86_400), ("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1), ("MILLISECOND", 1e-3))
+    for unit, seconds in units:
+        count, rest = divmod(microseconds, round(seconds * 1e6))
+        if count and not rest:
+            return f"{count} {unit}{'S' if count > 1 else ''}"
+    return f"{microseconds} MICROSECONDS"
+
+
+def size(count: float) -> str:
+    """Return an amount of memory in three digits.
+
+    >>> size(999), size(1_234_567), size(256e9)
+    ('999 B', '1.23 MB', '256 GB')
+    """
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 999.5:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
+def seconds(value: float) -> str:
+    """Return seconds, with more digits where there are few.
+
+    >>> seconds(0.01234), seconds(1.234), seconds(1234.5)
+    ('0.012', '1.23', '1,234')
+    """
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def rate(value: float) -> str:
+    """Return a number per second.
+
+    >>> rate(0.25), rate(1999.9)
+    ('0.2', '2,000')
+    """
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+
+
+def ratio(value: float) -> str:
+    """Return a slowdown.
+
+    >>> ratio(1.234), ratio(56.78), ratio(1234.5)
+    ('1.2', '57', '1,234')
+    """
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+
+
+def plural(count: int, word: str, words: str = "") -> str:
+    """Return a number and its word.
+
+    >>> plural(1, "row"), plural(2000, "row"), plural(2, "query", "queries")
+    ('1 row', '2,000 rows', '2 queries')
+    """
+    return f"{count:,} {word if count == 1 else words or word + 's'}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from penstock.errors import nearest
 from penstock.language.check import Checker
@@ -13,6 +14,18 @@ from penstock.language.text import Span
 from penstock.language.types import called
 
 MOST_STREAMS = 8
+MOST_DEPTH = 100
+_NO_COLUMN = {
+    "interval": "a result cannot hold an interval: CAST the times AS DOUBLE, which is seconds, and subtract those",
+    "null": "NULL alone has no type: write CAST(NULL AS INT) or the like",
+}
+_BEHIND_NAMES = {
+    "db": "a dot",
+    "joins": "a second ON",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+    "version": "a version",
+}
 LONGEST_NAME = 200
 
 
@@ -20,7 +33,7 @@ def bound_query(name: str, parsed: Parsed, relations: Mapping[str, Relation], sp
     """Resolve and check a query against the streams and tables declared before it."""
     try:
         return _Binder(name, parsed, relations, span).query()
-    except RecursionError:
+    except (RecursionError, SqlglotError):  # which is what sqlglot's own tokenizer makes of a RecursionError
         parsed.text.fail("this query is nested too deeply", span)
 
 
@@ -58,6 +71,9 @@ class _Binder:
         if tree.args.get("where") is not None:
             conditions += self._condition(tree.args["where"].this, "WHERE", checker)
         outputs = self._outputs(checker)
+        for each in (*conditions, *(output.expression for output in outputs)):
+            for node in each.walk():
+                node.meta.clear()  # places are for errors, and would be copied with every tree
         return QueryDef(self.name, tuple(self.items), tuple(conditions), outputs, self.parsed.sql, self.span)
 
     # FROM ---------------------------------------------------------------------------------------------------
@@ -91,15 +107,20 @@ class _Binder:
                 )
 
     def _add(self, table: exp.Expression) -> None:
+        if isinstance(table, exp.Subquery) and isinstance(table.this, exp.Table):
+            self._fail("brackets in FROM are refused: write the names one after the other", table)
         if isinstance(table, exp.Subquery | exp.Select):
             self._fail("a subquery is refused: subqueries are not built yet. Write one SELECT", table)
+        if isinstance(table, exp.Values):
+            self._fail("VALUES is refused: CREATE TABLE holds rows that stay", table)
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             self._fail("expected the name of a stream or a table", table)
-        odd = [key for key, value in table.args.items() if value and key not in ("this", "alias")]
-        if odd:
-            self._fail(
-                f"expected the name of a stream or a table alone, without {odd[0].strip('_').upper()}", table
-            )
+        for key, value in table.args.items():
+            if value and key not in ("this", "alias"):
+                word = _BEHIND_NAMES.get(key, key.strip("_").upper())
+                self._fail(f"expected the name of a stream or a table alone, without {word}", table)
+        if "alias" in table.args and table.args["alias"] is not None and table.args["alias"].columns:
+            self._fail("an alias is one name; columns get theirs in SELECT, with AS", table)
         written = table.this.name
         relation = self.relations.get(written.lower())
         if relation is None:
@@ -118,6 +139,8 @@ class _Binder:
     def _check_join(self, join: exp.Join) -> None:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         method = str(join.args.get("method") or "").upper()
+        if kind in ("SEMI", "ANTI"):
+            self._fail(f"{kind} JOIN is refused: it is not built yet", join)
         if side or kind == "OUTER":
             self._fail(
                 f"{side or kind} JOIN is refused: outer joins are not built yet "
@@ -125,11 +148,15 @@ class _Binder:
                 join,
             )
         if kind not in ("", "INNER", "CROSS"):
-            self._fail(f"{kind} JOIN is refused: it is not built yet", join)
-        if method:
-            self._fail(f"{method} JOIN is refused: say what is compared, with ON", join)
+            self._fail(f"{kind} is refused: a join is JOIN … ON …", join)
+        if method == "NATURAL":
+            self._fail("NATURAL JOIN is refused: say what is compared, with ON", join)
         if join.args.get("using"):
             self._fail("USING is refused: say what is compared, with ON a.x = b.x", join)
+        for key, value in join.args.items():
+            if value and key not in ("this", "on", "kind"):
+                word = method or key.strip("_").upper()
+                self._fail(f"{word} is refused: a join is JOIN … ON …", join)
 
     # Expressions --------------------------------------------------------------------------------------------
 
@@ -143,11 +170,15 @@ class _Binder:
         return parts
 
     def _outputs(self, checker: Checker) -> tuple[Output, ...]:
+        if not self.parsed.tree.expressions:
+            self.text.fail("a query needs a column between SELECT and FROM", self.span)
         outputs: list[Output] = []
         places: list[exp.Expression] = []
         for tree in self.parsed.tree.expressions:
             for name, expression in self._named(tree):
-                checker.family(expression)
+                family = checker.family(expression)
+                if family in ("interval", "null"):
+                    self._fail(_NO_COLUMN[family], tree)
                 outputs.append(Output(name, expression))
                 places.append(tree)
         seen: set[str] = set()
@@ -174,25 +205,36 @@ class _Binder:
             return
         expression = tree.this if isinstance(tree, exp.Alias) else tree
         self._resolve(expression)
+        bare = expression.unnest()
         if isinstance(tree, exp.Alias):
             yield tree.alias, expression
-        elif isinstance(tree, exp.Column):
-            yield tree.name, expression
+        elif isinstance(bare, exp.Column):
+            yield bare.name, expression
         else:
             span = span_of_node(tree, self.span)
-            yield self.text.content[span.start : span.stop].strip() if span != self.span else "", expression
+            yield " ".join(self.text.content[span.start : span.stop].split()), expression
 
     def _resolve(self, tree: exp.Expression) -> None:
-        for node in tree.walk():
+        pending = [(tree, 1)]
+        while pending:
+            node, depth = pending.pop()
+            if depth > MOST_DEPTH:
+                self._fail(f"this is nested too deeply: {MOST_DEPTH} levels at most", tree)
             if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
+                while "start" not in node.meta and isinstance(node.parent, exp.Expression):
+                    node = node.parent
                 self._fail("a subquery is refused: subqueries are not built yet", node)
             if isinstance(node, exp.Column):
                 self._resolve_column(node)
+                continue
+            for child in node.iter_expressions(reverse=True):
+                chained = isinstance(node, exp.Connector) and isinstance(child, exp.Connector)
+                pending.append((child, depth if chained else depth + 1))  # AND after AND is no deeper
 
     def _resolve_column(self, column: exp.Column) -> None:
         if isinstance(column.this, exp.Star):
             self._fail("a star stands alone in SELECT", column)
-        if column.args.get("db") is not None or column.args.get("catalog") is not None:
+        if any(value for key, value in column.args.items() if key not in ("this", "table")):
             self._fail("a column is written name or alias.name", column)
         table = column.args.get("table")
         if table is not None:

@@ -1,28 +1,66 @@
 """The SQL of a script: Spark's, where every part of a tree knows the place it was read from."""
 
+from typing import Any, TypeVar
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+E = TypeVar("E", bound=exp.Expr)
 
 
 class _Parser(SparkParser):
-    ADD_JOIN_ON_TRUE = False  # a JOIN without ON stays one, and ON without a condition is an error
+    STRICT_CAST = True  # CAST is exp.Cast, and TRY_CAST alone exp.TryCast
+    ADD_JOIN_ON_TRUE = False  # a JOIN without ON has no condition, rather than a TRUE nobody wrote
 
     def _parse_unary(self) -> exp.Expr | None:
         start = self._curr.start
         return self._placed(super()._parse_unary(), start)
 
     def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
-        start = self._curr.start
-        if this is not None:
-            start = min((each.meta["start"] for each in this.walk() if "start" in each.meta), default=start)
+        start, leftmost = self._curr.start, this
+        while isinstance(leftmost, exp.Expr):
+            start = leftmost.meta.get("start", start)
+            leftmost = None if "start" in leftmost.meta else leftmost.this
         return self._placed(super()._parse_range(this, parse_is), start)
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:  # noqa: ANN401
+        start = self._curr.start
+        return self._placed(super()._parse_table(*args, **kwargs), start)
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:  # noqa: ANN401
+        start = self._curr.start
+        join = super()._parse_join(*args, **kwargs)
+        if join is not None and self._prev.token_type == TokenType.ON:
+            self.raise_error("Required condition", self._prev)
+        self._placed(join, start)
+        return join
 
     def _placed(self, node: exp.Expr | None, start: int) -> exp.Expr | None:
         """Write down where a part begins and ends; sqlglot itself does so for names and literals alone."""
         if node is not None:
             node.meta.update(start=start, end=self._prev.end)
         return node
+
+    def validate_expression(self, expression: E, args: list[Any] | None = None) -> E:
+        """Refuse a function that lost an argument on its way into the tree, as MOD(a, b, c) does."""
+        expression = super().validate_expression(expression, args)
+        for arg in args or ():
+            lost = isinstance(arg, exp.Expr) and arg is not expression and arg.root() is not expression
+            if lost and not isinstance(expression, exp.TimestampTrunc | exp.DateTrunc):  # these keep a word
+                self.raise_error("Too many arguments")
+        return expression
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Raise the error with the place of the token as offsets."""
+        at = token or self._curr or self._prev
+        try:
+            super().raise_error(message, at)
+        except ParseError as error:
+            error.errors[0].update(start=at.start, end=at.end)
+            raise
 
 
 class Penstock(Spark):

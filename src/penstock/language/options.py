@@ -1,5 +1,6 @@
 """Which options each kind of source knows, and what their values may be."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from penstock.language.statements import Column
 from penstock.language.values import Value, duration
 
 Check = Callable[[Value], Any]
+MOST = 1e15
+"""What any number may be at most."""
 
 
 def _text(value: Value) -> str:
@@ -23,13 +26,15 @@ def _flag(value: Value) -> bool:
     return value
 
 
-def _number(low: float, *, strictly: bool = False, whole: bool = False) -> Check:
+def _number(low: float, high: float = MOST, *, strictly: bool = False, whole: bool = False) -> Check:
     def check(value: Value) -> float | int:
         kind = int if whole else int | float
         if isinstance(value, bool) or not isinstance(value, kind):
             raise ValueError(f"must be a {'whole ' if whole else ''}number")
         if value < low or (strictly and value == low):
             raise ValueError(f"must be {'above' if strictly else 'at least'} {low:g}")
+        if not value <= high or 0 < value < 1 / MOST:
+            raise ValueError(f"must be at most {high:g}" if value > high else "is too small")
         return value
 
     return check
@@ -45,7 +50,7 @@ def _one_of(*words: str) -> Check:
 
 
 def _any_number(value: Value) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
         raise ValueError("must be a number")
     return value
 
@@ -94,7 +99,7 @@ STREAMS: Mapping[str, Kind] = {
         {
             **_STREAM,
             "host": _text,
-            "port": _number(1, whole=True),
+            "port": _number(1, 65535, whole=True),
             "format": _one_of("json", "csv"),
             "delimiter": _text,
             "listen": _flag,

@@ -1,6 +1,7 @@
 """Statements of a script, one reader each; the SELECT inside CREATE QUERY is read by `select.py`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
@@ -14,7 +15,7 @@ from penstock.language.statements import Column, Drop, QueryDef, Relation, Setti
 from penstock.language.text import Span
 from penstock.language.tokens import Tokens
 from penstock.language.types import NAMES, ColumnType
-from penstock.language.values import Value
+from penstock.language.values import Value, is_whole
 
 MOST_COLUMNS = 1000
 
@@ -64,7 +65,7 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
     if kind is None:
         hint = nearest(source.lower(), kinds)
         tokens.text.fail(f"there is no kind of {word} {source!r}.{hint} There are {', '.join(kinds)}", source_span)
-    options = _options(tokens, kind, source.lower(), columns)
+    options = _options(tokens, kind, source.lower(), columns, source_span)
     tokens.expect_end()
     made = (StreamDef if stream else TableDef)(name, columns, source.lower(), options, span)
     if isinstance(made, StreamDef) and made.timestamp is not None:
@@ -77,6 +78,7 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
                 f"the time of stream {name} must come from a TIMESTAMP, and {column.name} is {column.type.name}",
                 span,
             )
+        return replace(made, options={**options, "timestamp": column.name})
     return made
 
 
@@ -100,11 +102,11 @@ def _columns(tokens: Tokens, where: str) -> tuple[Column, ...]:
 
 def _type(tokens: Tokens, column: str) -> ColumnType:
     token = tokens.next
-    word = "" if token is None else token.text.lower()
-    if word not in NAMES:
+    word = tokens.word().lower()
+    if token is None or word not in NAMES:
         hint = nearest(word, NAMES)
         tokens.fail(f"expected the type of column {column}, not {tokens.seen()}.{hint}")
-    tokens.take()
+    start = tokens.take().start
     name = NAMES[word]
     if tokens.word() != "(":
         return ColumnType("DECIMAL(10,0)" if name == "DECIMAL" else name)
@@ -115,40 +117,44 @@ def _type(tokens: Tokens, column: str) -> ColumnType:
     tokens.expect(")", f"after the type of column {column}")
     if name == "STRING" and len(numbers) == 1:
         return ColumnType(name)  # VARCHAR(20): the length is not checked
+    span = Span(start, tokens.behind)
     if name != "DECIMAL" or len(numbers) > 2:
-        tokens.fail(f"{name} takes no numbers in brackets")
+        most = "two numbers" if name == "DECIMAL" else "one number" if name == "STRING" else "no numbers"
+        tokens.text.fail(f"{name} takes {most} in brackets", span)
     precision, scale = numbers[0], numbers[1] if len(numbers) == 2 else 0
     if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        tokens.fail(f"DECIMAL({precision},{scale}) cannot be: at most 38 digits, and no more behind the point")
+        tokens.text.fail("DECIMAL has 1 to 38 digits, of which some can be behind the point", span)
     return ColumnType(f"DECIMAL({precision},{scale})")
 
 
 def _whole(tokens: Tokens) -> int:
     token = tokens.next
-    if token is None or token.token_type != TokenType.NUMBER or not token.text.isdigit() or len(token.text) > 18:
+    if token is None or token.token_type != TokenType.NUMBER or not is_whole(token.text):
         tokens.fail(f"expected a whole number, not {tokens.seen()}")
     return int(tokens.take().text)
 
 
-def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column]) -> dict[str, Any]:
+def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], source: Span) -> dict[str, Any]:
     given: dict[str, Any] = {}
+    seen: set[str] = set()
     spans: dict[str, Span] = {}
     if tokens.took("WITH"):
         tokens.expect("(", "after WITH")
         while not tokens.took(")"):
             span = tokens.here
             name = _option_name(tokens)
-            if name.lower() in (each.lower() for each in given):
+            if name.lower() in seen:
                 tokens.text.fail(f"option {name!r} is given twice", span)
+            seen.add(name.lower())
             tokens.expect("=", f"after option {name}")
-            spans[name] = Span(span.start, tokens.here.stop)
             given[name] = _value(tokens)
+            spans[name] = Span(span.start, tokens.behind)
             if not tokens.took(",") and tokens.word() != ")":
                 tokens.fail(f"expected , or ) after option {name}, not {tokens.seen()}")
     try:
         return checked_options(kind, word, given, columns)
     except OptionError as error:
-        tokens.text.fail(str(error), spans.get(error.name or "", tokens.here))
+        tokens.text.fail(str(error), spans.get(error.name or "", source))
 
 
 def _option_name(tokens: Tokens) -> str:
@@ -166,7 +172,7 @@ def _value(tokens: Tokens) -> Value:
     token = tokens.take()
     if token.token_type == TokenType.NUMBER:
         try:
-            number = int(token.text) if token.text.isdigit() and len(token.text) <= 18 else float(token.text)
+            number = int(token.text) if is_whole(token.text) else float(token.text)
         except ValueError:
             tokens.text.fail(f"{token.text!r} is not a number", Span(token.start, token.end + 1))
         return -number if negative else number

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.language.script import Script
-from penstock.language.statements import QueryDef, StreamDef
+from penstock.language.statements import QueryDef
 from penstock.language.steps import Columns, Join, Lookup, Project, Select, Step
 from penstock.language.translate import Steps, steps_of
 from penstock.network import Edge, Network, Operator, Query, Stream, Window
@@ -44,24 +44,20 @@ class Plan:
     @classmethod
     def of(cls, script: Script) -> "Plan":
         """Return the plan of all queries of a script."""
-        plan = cls()
-        for query in script.queries.values():
-            plan = plan.with_query(query)
-        return plan
+        adding = _Adding(cls())
+        roots = [Query(query.name, adding.add(query, steps_of(query))) for query in script.queries.values()]
+        network = Network(adding.streams, tuple(adding.operators), tuple(roots))
+        return cls(network, adding.steps, dict(script.queries), len(adding.operators))
 
     def with_query(self, query: QueryDef, starts: Mapping[str, int] | None = None) -> "Plan":
         """Return the plan with one more query, which sees rows from `starts` on, by stream."""
         return self._with_steps(query, steps_of(query, starts))
 
     def _with_steps(self, query: QueryDef, steps: Steps) -> "Plan":
-        adding = _Adding(self, {item.relation.name: item.relation for item in query.streams})
-        root = adding.add(steps)
-        streams = [
-            Stream(name, rate=float(each.options.get("rate", RATE)), size=each.row_bytes)
-            for name, each in adding.streams.items()
-        ]
+        adding = _Adding(self)
+        root = adding.add(query, steps)
         return Plan(
-            network=self.network.register(query.name, root, adding.operators, streams),
+            network=self.network.register(query.name, root, adding.operators, adding.streams),
             steps={**self.steps, **adding.steps},
             queries={**self.queries, query.name: query},
             used=self.used + len(adding.operators),
@@ -143,17 +139,27 @@ class Plan:
 
 
 class _Adding:
-    """One query on its way into a plan."""
+    """Queries on their way into a plan."""
 
-    def __init__(self, plan: Plan, streams: Mapping[str, object]) -> None:
-        self.streams = {name: each for name, each in streams.items() if isinstance(each, StreamDef)}
+    def __init__(self, plan: Plan) -> None:
         self.operators: list[Operator] = []
         self.steps: dict[str, Step] = {}
-        self._known = {op.identity: op.name for op in plan.network.operators}
+        self._rates: dict[str, float] = {}
+        self._sizes: dict[str, int] = {}
+        self._known = {_meaning(op): op.name for op in plan.network.operators}
         self._used = plan.used
         self._selectivity = {op.name: op.selectivity for op in plan.network.operators}
 
-    def add(self, steps: Steps) -> str:
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams that the queries read."""
+        return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
+
+    def add(self, query: QueryDef, steps: Steps) -> str:
+        """Add the operators of a query that are not there yet, and return the one that makes its result."""
+        for item in query.streams:
+            self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
+            self._sizes[item.relation.name] = item.relation.row_bytes
         tops: list[str] = []
         paths: list[tuple[str, ...]] = []
         shares: list[float] = []
@@ -194,7 +200,7 @@ class _Adding:
         """Add a join. A network counts a row window in rows that reach the join, a script before WHERE."""
         windows, held = [], 1.0
         for port, share in zip(step.ports, shares, strict=True):
-            rate = float(self.streams[port.stream].options.get("rate", RATE))
+            rate = self._rates[port.stream]
             if port.window.kind == "rows":
                 size = port.window.size * share
                 held *= size
@@ -218,9 +224,14 @@ class _Adding:
         return f"{kind}.{self._used + len(self.operators) + 1}"
 
     def _intern(self, operator: Operator, step: Step) -> str:
-        name = self._known.setdefault(operator.identity, operator.name)
+        name = self._known.setdefault(_meaning(operator), operator.name)
         if name == operator.name:
             self.operators.append(operator)
             self.steps[name] = step
             self._selectivity[name] = operator.selectivity
         return name
+
+
+def _meaning(operator: Operator) -> tuple[object, ...]:
+    """Return what makes it the same as another; a join's sizes of windows change as selectivities are measured."""
+    return operator.kind, operator.inputs, operator.expression

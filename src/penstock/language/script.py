@@ -43,9 +43,9 @@ class Script:
     def read(cls, path: str | Path) -> "Script":
         """Read a script from a file."""
         path = Path(path)
-        if path.is_dir():
-            raise ScriptError(f"{path}: this is a folder; a script is one file")
         try:
+            if path.is_dir():
+                raise ScriptError(f"{path}: this is a folder; a script is one file")
             with path.open("rb") as file:
                 data = file.read(4 * LARGEST_SCRIPT + 1)
         except OSError as error:
@@ -65,7 +65,7 @@ class Script:
 
     def read_statements(self, text: str) -> Iterator[Statement]:
         """Read more statements, in the light of what is declared."""
-        source = Text(text, self.name)
+        source = Text(text.removeprefix("\ufeff"), self.name)
         relations = self.relations
         queries = {name.lower() for name in self.queries}
         for tokens in statements(source):

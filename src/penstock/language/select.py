@@ -1,17 +1,18 @@
 """The SELECT of a query: windows are taken out, sqlglot reads the rest, what is not built is refused by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.language.dialect import DIALECT
 from penstock.language.statements import WindowDef
 from penstock.language.text import Span, Text
-from penstock.language.tokens import DIALECT, Tokens, span_of
-from penstock.language.values import microseconds
+from penstock.language.tokens import Tokens, span_of
+from penstock.language.values import is_whole, microseconds
 
 MOST_ROWS = 10**9
 
@@ -35,6 +36,8 @@ REFUSED_CLAUSES = {
     "kind": "this form of SELECT is refused",
 }
 KNOWN_CLAUSES = {"expressions", "from_", "joins", "where"}
+_SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
+_NOT_BEHIND_COMMA = (TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM, TokenType.WHERE, TokenType.JOIN)
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,49 @@ class Parsed:
 def parsed_select(tokens: Tokens) -> Parsed:
     """Read the tokens of a SELECT."""
     text = tokens.text
+    _check_start(tokens)
     kept, windows = _cut_windows(tokens)
+    _check_signs(text, kept)
     try:
         trees = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(kept, text.content)
     except ParseError as error:
         _fail_parse(text, error, tokens.span)
-    except RecursionError:
+    except (RecursionError, TokenError):  # the second is what sqlglot's tokenizer makes of the first
         text.fail("this query is nested too deeply", tokens.span)
     tree = trees[0]
     if len(trees) != 1 or not isinstance(tree, exp.Select):
-        text.fail("a query is one SELECT … FROM … WHERE …; nothing else is built yet", span_of(tokens.tokens[0]))
+        word = next((token for token in kept if token.token_type in _SETS), kept[0])
+        text.fail(f"{word.text.upper()} is refused: a query is one SELECT … FROM … WHERE …", span_of(word))
     for clause, value in tree.args.items():
         if value and clause not in KNOWN_CLAUSES:
             message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is refused: it is not built yet")
-            text.fail(message, _clause_span(tokens, clause))
+            text.fail(message, _clause_span(tokens, message))
     span = tokens.span
     return Parsed(text, tree, windows, text.content[span.start : span.stop])
+
+
+def _check_start(tokens: Tokens) -> None:
+    word = tokens.word()
+    if word == "WITH":
+        tokens.fail(REFUSED_CLAUSES["with_"])
+    if word == "VALUES":
+        tokens.fail("VALUES is refused: a query reads streams. CREATE TABLE holds rows that stay")
+    if word != "SELECT":
+        tokens.fail(f"expected SELECT after AS, not {tokens.seen()}")
+
+
+def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
+    """Refuse signs that sqlglot would read in a way of its own."""
+    for place, token in enumerate(tokens, start=1):
+        if token.token_type == TokenType.PIPE_GT:
+            text.fail("|> is refused: a query is one SELECT … FROM … WHERE …", span_of(token))
+        if token.token_type == TokenType.DCOLON and text.content[token.start] != ":":
+            # 7L is no CAST(7 AS BIGINT): Spark counts the digits of a literal where it meets a DECIMAL
+            text.fail("a letter behind a number is refused: write CAST(7 AS BIGINT) or the like", span_of(token))
+        if token.token_type == TokenType.COMMA and (
+            place == len(tokens) or tokens[place].token_type in _NOT_BEHIND_COMMA
+        ):
+            text.fail("something is missing behind this comma", span_of(token))
 
 
 def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
@@ -76,27 +106,40 @@ def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
     return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
 
 
-def _clause_span(tokens: Tokens, clause: str) -> Span:
-    word = clause.strip("_").upper()
-    return next((span_of(token) for token in tokens.tokens if token.text.upper() == word), tokens.span)
+def _clause_span(tokens: Tokens, message: str) -> Span:
+    """Return where the words stand with which the message about a clause begins, or the whole query."""
+    words = message.split(" is refused")[0]
+    for token in reversed(tokens.tokens):
+        plain = token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
+        said = " ".join(token.text.upper().split()) if plain else ""
+        if said == words or (said == "FETCH" and words == "LIMIT"):
+            return span_of(token)
+        if token.token_type == TokenType.HINT and message == REFUSED_CLAUSES["hint"]:
+            return span_of(token)
+    return tokens.span
 
 
 def _fail_parse(text: Text, error: ParseError, otherwise: Span) -> NoReturn:
     details = error.errors[0] if error.errors else {}
-    line, column, marked = details.get("line"), details.get("col"), details.get("highlight") or " "
-    said = str(details.get("description") or "").split(".")[0]
+    said = str(details.get("description") or "").split(". ")[0]
     if "Required" in said:
         said = "something is missing behind this"
-    elif not said or "Unexpected token" in said or len(said) > 120:
+    elif said.startswith("Expecting ") and len(said) < 40:
+        said = f"expected {said.removeprefix('Expecting ')} here"
+    elif said.startswith("Expected table name"):
+        said = "expected the name of a stream or a table behind this"
+    elif "number of provided arguments" in said or said == "Too many arguments":
+        said = "this function takes fewer arguments"
+    else:
         said = "SQL was expected, and this does not fit here"
-    if line is None or column is None:
-        text.fail(said, otherwise)
-    start = text.offset(line, column) - len(marked)
-    text.fail(said, Span(max(start, otherwise.start), start + len(marked)))
+    span = Span(details["start"], details["end"] + 1) if "start" in details else otherwise
+    text.fail(said, span)
 
 
 def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef, Span]]]:
     """Take every ``[ROWS n]`` and ``[RANGE n unit]`` out, each with the name it stands behind."""
+    if all(token.token_type != TokenType.L_BRACKET for token in tokens.tokens):
+        return list(tokens.tokens), {}
     kept: list[Token] = []
     windows: dict[int, tuple[WindowDef, Span]] = {}
     rest = Tokens(tokens.text, tokens.tokens)
@@ -119,16 +162,20 @@ def _window(rest: Tokens) -> WindowDef:
     kind = rest.take().text.upper()
     amount = rest.next
     if amount is None or amount.token_type != TokenType.NUMBER:
+        if amount is not None and amount.token_type != TokenType.STRING and is_whole(amount.text[0]):
+            rest.fail(f"expected a number after {kind}, not {rest.seen()}: write a blank between it and the unit")
         rest.fail(f"expected a number after {kind}, not {rest.seen()}")
     span = rest.here
     rest.take()
     if kind == "ROWS":
-        if not amount.text.isdigit() or len(amount.text) > 12 or not 1 <= int(amount.text) <= MOST_ROWS:
+        if not is_whole(amount.text) or not 1 <= int(amount.text) <= MOST_ROWS:
             rest.text.fail(f"ROWS needs a whole number between 1 and {MOST_ROWS:,}, not {amount.text[:20]}", span)
         return WindowDef("rows", int(amount.text))
     unit = rest.next
     if unit is None or unit.token_type == TokenType.R_BRACKET:
         rest.fail("expected a unit of time after the number, as in [RANGE 5 SECONDS]")
+    if unit.token_type == TokenType.DCOLON:  # 5s is 5::SMALLINT to Spark
+        rest.fail("write a blank between the number and its unit: [RANGE 5 s]")
     rest.take()
     try:
         return WindowDef("range", microseconds(amount.text, unit.text))

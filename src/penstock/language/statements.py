@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -32,7 +33,11 @@ class Relation:
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, whatever its case."""
-        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+        return self._by_name.get(name.lower())
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name.lower(): column for column in self.columns}
 
     @property
     def row_bytes(self) -> int:

@@ -21,11 +21,15 @@ def seq(place: int) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition as SQL, the columns it reads, and for a join which ports they are of."""
+    """A condition as SQL, the columns it reads, and for a join which ports they are of.
+
+    One that computes, and may fail on a row that another condition keeps away from it, is `late`.
+    """
 
     sql: str
     columns: Columns
     ports: frozenset[int] = frozenset()
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Lookup:
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
         """Return which columns it needs of its input to make those that are wanted."""
         needed = wanted.union(*(condition.columns for condition in self.conditions))
-        return (needed - self.makes.keys(),)
+        return (needed.difference(self.makes),)
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Project:
     @property
     def sql(self) -> str:
         """The list behind SELECT."""
-        return ", ".join(f"{expression} AS `{name}`" for expression, name in self.columns)
+        return ", ".join(f"{expression} AS `{name.replace('`', '``')}`" for expression, name in self.columns)
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
         """Return which columns it needs of its input, whatever is wanted."""

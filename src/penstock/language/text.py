@@ -43,10 +43,6 @@ class Text:
         line = bisect_right(self._line_starts, offset) - 1
         return line + 1, offset - self._line_starts[line] + 1
 
-    def offset(self, line: int, column: int) -> int:
-        """Return the offset behind `column` characters of a line."""
-        return self._line_starts[min(line, len(self._line_starts)) - 1] + column
-
     def fail(self, message: str, span: Span) -> NoReturn:
         """Raise the error, with the line and a caret below what is wrong."""
         raise ScriptError(self.pointed(message, span))

@@ -1,5 +1,6 @@
 """From text to statements' tokens: what is not a script at all is refused here."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -11,9 +12,13 @@ from penstock.errors import ScriptError, nearest
 from penstock.language.dialect import DIALECT
 from penstock.language.text import Span, Text
 
+LONGEST_NAME = 200
+"""Bytes of a name; those of queries become folders."""
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff]")
+_UNCLOSED = re.compile(r"Missing .* from \d+:(\d+)$", re.DOTALL)
+
 LARGEST_SCRIPT = 8 * 1024 * 1024
 """Characters of a script: some 50,000 queries."""
-
 
 
 def statements(text: Text) -> Iterator["Tokens"]:
@@ -22,8 +27,13 @@ def statements(text: Text) -> Iterator["Tokens"]:
     try:
         tokens = DIALECT.tokenize(text.content)
     except TokenError as error:
-        # sqlglot's message quotes what surrounds the place, and may be as long as the script
-        raise ScriptError(f"{text.name}: a quote or a comment is not closed, or this is not a script") from error
+        quote = _UNCLOSED.search(str(error.__cause__))
+        if quote is not None:
+            text.fail("this quote is not closed", Span(int(quote[1]), int(quote[1]) + 1))
+        comment = text.content.rfind("/*")
+        if comment < 0:
+            raise ScriptError(f"{text.name}: this cannot be read as SQL") from error
+        text.fail("this comment is not closed", Span(comment, comment + 2))
     start = 0
     for place, token in enumerate(tokens):
         if token.token_type == TokenType.SEMICOLON:
@@ -39,9 +49,9 @@ def _check_text(text: Text) -> None:
         raise ScriptError(
             f"{text.name}: a script has {LARGEST_SCRIPT:,} characters at most, this has {len(text.content):,}"
         )
-    for place, char in enumerate(text.content):
-        if char < " " and char not in "\t\n\r\f":
-            text.fail("this is not a text: it holds a control character. Is it a script?", Span(place, place + 1))
+    control = _CONTROL.search(text.content)
+    if control is not None:
+        text.fail("this is not a text: it holds a control character. Is it a script?", Span(*control.span()))
 
 
 def span_of(token: Token) -> Span:
@@ -68,6 +78,11 @@ class Tokens:
         if self.place < len(self.tokens):
             return span_of(self.tokens[self.place])
         return Span(self.tokens[-1].end + 1, self.tokens[-1].end + 2)
+
+    @property
+    def behind(self) -> int:
+        """Where what was read last ends."""
+        return self.tokens[self.place - 1].end + 1
 
     @property
     def done(self) -> bool:
@@ -123,6 +138,8 @@ class Tokens:
             self.fail(f"expected the name of {what}, not {self.seen()}: letters, digits and _, a letter first")
         if token.text.startswith("__"):
             self.fail(f"the name of {what} may not begin with two underscores: Penstock uses those itself")
+        if len(token.text.encode()) > LONGEST_NAME:
+            self.fail(f"the name of {what} is too long: {LONGEST_NAME} bytes at most")
         self.place += 1
         return token.text, span_of(token)
 

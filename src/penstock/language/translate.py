@@ -6,13 +6,16 @@ one stream (and tables before it) suffice to find its rows. What is left is the 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from penstock.language.dialect import DIALECT
 from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
 from penstock.language.steps import Condition, Join, Lookup, Port, Project, Select, Step
-from penstock.language.tokens import DIALECT
+
+_MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
+"""What does not always have a result: numbers can be too large, or divided by zero."""
 
 Rename = Callable[[int, str], tuple[str, str]]
 """From place in FROM and column to the alias it is written with (or nothing) and its name there."""
@@ -80,7 +83,7 @@ class _Translation:
             tail_chain, join = self._join()
             head = []
         for place in self.tables:
-            self._look_up(tail_chain, place, f"__j{place}_")
+            self._look_up(tail_chain, place)
         left = self._take(lambda places: True)
         self._select(tail_chain, left)
         tail: list[Step] = [*tail_chain.steps[len(head) :], self._project(tail_chain)]
@@ -111,7 +114,7 @@ class _Translation:
             for place in list(self.tables):
                 chain = self._found_by(place, exp.EQ) or self._found_by(place, exp.Expression)
                 if chain is not None:
-                    self._look_up(chain, place, f"__{len(chain.reach) - 1}_")
+                    self._look_up(chain, place)
                     self.tables.remove(place)
                     moved = True
 
@@ -124,9 +127,10 @@ class _Translation:
                     return chain
         return None
 
-    def _look_up(self, chain: Chain, place: int, prefix: str) -> None:
+    def _look_up(self, chain: Chain, place: int) -> None:
         table = self.query.items[place].relation
         assert isinstance(table, TableDef)
+        prefix = f"__{len(chain.reach) - 1}_"  # the same in every query that shares what is below
         reach = chain.reach | {place}
         conditions = self._take(lambda places: place in places and places <= reach)
 
@@ -135,7 +139,7 @@ class _Translation:
 
         found = _sorted(_condition(each, rename) for each in conditions)
         found = tuple(
-            Condition(each.sql, frozenset(name[2:] for name in each.columns if name.startswith("s.")), each.ports)
+            replace(each, columns=frozenset(name[2:] for name in each.columns if name.startswith("s.")))
             for each in found
         )
         chain.steps.append(Lookup(table, prefix, found))
@@ -161,7 +165,9 @@ class _Translation:
             columns = frozenset(
                 Join.named(int(name[1 : name.index(".")]), name[name.index(".") + 1 :]) for name in plain.columns
             )
-            conditions.append(Condition(plain.sql, columns, frozenset(port_of[p] for p in places_in(tree))))
+            conditions.append(
+                replace(plain, columns=columns, ports=frozenset(port_of[p] for p in places_in(tree)))
+            )
         ports = tuple(
             Port(
                 item.relation.name,
@@ -193,8 +199,12 @@ def _window(item: FromItem) -> WindowDef:
 
 
 def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return conditions without repetition in an order of their own, so that equal ones are written alike."""
-    return tuple(sorted({condition.sql: condition for condition in conditions}.values(), key=lambda c: c.sql))
+    """Return conditions without repetition in an order of their own, so that equal ones are written alike.
+
+    Spark asks them in this order, and in ANSI mode a division by zero ends the query: `x <> 0 AND 1 / x > 2`.
+    """
+    found = {condition.sql: condition for condition in conditions}.values()
+    return tuple(sorted(found, key=lambda condition: (condition.late, condition.sql)))
 
 
 def _condition(tree: exp.Expression, rename: Rename) -> Condition:
@@ -206,4 +216,10 @@ def _condition(tree: exp.Expression, rename: Rename) -> Condition:
         column.this.set("this", name)
         column.set("table", exp.to_identifier(alias) if alias else None)
         columns.add(f"{alias}.{name}" if alias else name)
-    return Condition(DIALECT.generate(copy, comments=False), frozenset(columns))
+    late = any(isinstance(node, _MAY_FAIL) or _is_risky_cast(node) for node in copy.walk())
+    return Condition(DIALECT.generate(copy, copy=False, comments=False), frozenset(columns), late=late)
+
+
+def _is_risky_cast(node: exp.Expr) -> bool:
+    plain = isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast)
+    return plain and not isinstance(node.this, exp.Literal)

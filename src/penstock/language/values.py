@@ -1,5 +1,6 @@
 """Values in WITH (...) and SET: durations, sizes, numbers, each with its unit."""
 
+import re
 from fractions import Fraction
 
 Value = str | int | float | bool
@@ -17,6 +18,16 @@ UNITS_US: dict[str, int] = {
 
 BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 LARGEST = 10**18
+_NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole number of at most 18 digits, as int() reads it.
+
+    >>> is_whole("12"), is_whole("1.5"), is_whole("²")
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def microseconds(amount: str, unit: str) -> int:
@@ -57,10 +68,10 @@ def size(value: object) -> int:
     factor = BYTES.get(unit.upper() or "B")
     if factor is None:
         raise ValueError(f"{unit!r} is not a unit of memory; there are {', '.join(BYTES)}")
-    found = int(_number(amount) * factor)
-    if not 0 < found <= LARGEST:
-        raise ValueError(f"{value!r} is not an amount of memory")
-    return found
+    found = _number(amount) * factor
+    if found.denominator != 1 or not 0 < found <= LARGEST:
+        raise ValueError(f"{value!r} is not a number of bytes")
+    return int(found)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -70,9 +81,6 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> Fraction:
-    if len(text) > 40:
-        raise ValueError(f"{text[:40]!r}… is not a number")
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"{text!r} is not a number") from error
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not a number")
+    return Fraction(text)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy
+from penstock.spark.checks import check_script
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import prepared, spark_session
 from penstock.spark.sinks import Callback, Called, Memory, Parquet, Sink
@@ -193,6 +194,7 @@ def _opened(
     **options: object,
 ) -> tuple[Runtime, Memory | None]:
     program = read_script(script)
+    check_script(program, options["policy"], drain=options["drain"], seconds=options["seconds"])  # type: ignore[arg-type]
     sinks: list[Sink] = []
     memory: Memory | None = None
     if out is not None:

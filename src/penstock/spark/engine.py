@@ -250,8 +250,12 @@ class Engine:
         return sum(self.backlog(name) for name in (*self.streams, *self.plan.steps))
 
     def waiting_rows(self) -> int:
-        """Return the rows in all queues."""
-        return sum(queue.rows for queue in self.queues.values())
+        """Return the rows in all queues; those that wait in several are counted once for each source."""
+        out = self.plan.network.out_edges
+        return sum(
+            max((self.queues[edge].rows for edge in out.get(name, ())), default=0)
+            for name in (*self.streams, *self.plan.steps)
+        )
 
     def see_memory(self, now_s: float, mean: float) -> None:
         """Let a policy that watches memory look at it."""

@@ -16,6 +16,7 @@ from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
+from penstock.spark.checks import check_script
 from penstock.spark.clock import Clock, WallClock
 from penstock.spark.engine import Engine, Run
 from penstock.spark.job import Builder, Outcome, Work
@@ -74,8 +75,7 @@ class Runtime:
         on_event: Callable[[str], object] | None = None,
         on_tick: Callable[[Summary], object] | None = None,
     ) -> None:
-        if not script.streams:
-            raise RunError(f"{script.name}: a script that runs needs a stream: CREATE STREAM …")
+        check_script(script, policy, drain=drain, seconds=seconds)
         settings = script.settings
         self.script = script
         self._spark = spark
@@ -98,7 +98,6 @@ class Runtime:
         self._around = Surroundings(
             spark, script.folder, drain, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
         )
-        self._check_ends()
         self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
         for query in script.queries.values():
@@ -116,17 +115,6 @@ class Runtime:
         self._memory_sum, self._memory_looks = 0.0, 0
         self._sources: dict[str, Source] = {}
         self._latest = self._summary()
-
-    def _check_ends(self) -> None:
-        if not self._drain or self._seconds is not None:
-            return
-        for stream in self.script.streams.values():
-            endless = stream.source in ("bursty", "poisson") or stream.options.get("repeat")
-            if endless and not {"rows", "seconds"} & stream.options.keys():
-                raise RunError(
-                    f"stream {stream.name} never ends, so the run would not: give it rows = … or seconds = …, "
-                    "or say --seconds"
-                )
 
     # From other threads -------------------------------------------------------------------------------------
 

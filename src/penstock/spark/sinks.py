@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -85,22 +86,26 @@ class Parquet:
         self._schemas: dict[str, pa.Schema] = {}
         if self._folder.exists() and not self._folder.is_dir():
             raise RunError(f"{self._folder} is a file; results need a folder")
+        self._old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected")]
+        if self._old and not overwrite:
+            raise RunError(
+                f"{self._folder} holds results already ({self._old[0].name}): choose another, or --overwrite"
+            )
+        self._guarded(lambda: self._folder.mkdir(parents=True, exist_ok=True))
+
+    def _guarded(self, act: Callable[[], object]) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected")]
-            if old and not overwrite:
-                raise RunError(
-                    f"{self._folder} holds results already ({old[0].name}): choose another folder, or --overwrite"
-                )
-            for each in old:
-                shutil.rmtree(each)
+            act()
         except OSError as error:
-            raise RunError(f"results cannot be written to {self._folder}: {error.strerror}") from error
+            raise RunError(f"results cannot be written to {self._folder}: {error.strerror or error}") from error
 
     def open(self, query: str, schema: pa.Schema) -> None:
-        """Make the folder of a query."""
+        """Make the folder of a query; the first one removes the results that were there."""
+        for old in self._old:
+            self._guarded(partial(shutil.rmtree, old))
+        self._old = []
         self._schemas[query] = naive(schema.empty_table()).schema
-        (self._folder / f"query={query}").mkdir(exist_ok=True)
+        self._guarded(partial((self._folder / f"query={query}").mkdir, exist_ok=True))
 
     def emit(self, query: str, rows: pa.Table) -> None:
         """Write results as one more file."""
@@ -122,11 +127,8 @@ class Parquet:
         number = self._numbers[place] = self._numbers.get(place, 0) + 1
         folder = self._folder / place
         unfinished = folder / f".part-{number:06d}.tmp"
-        try:
-            pq.write_table(rows, unfinished)
-            unfinished.rename(folder / f"part-{number:06d}.parquet")
-        except OSError as error:
-            raise RunError(f"results cannot be written to {folder}: {error.strerror or error}") from error
+        self._guarded(partial(pq.write_table, rows, unfinished))
+        self._guarded(partial(unfinished.rename, folder / f"part-{number:06d}.parquet"))
 
 
 class Screen:

@@ -26,7 +26,7 @@ class Files:
         self._stream = stream
         self._around = around
         written = stream.options.get("path", "")
-        self._path = folder or around.path(written, f"stream {stream.name}", glob=True)
+        self._path = folder or around.path(written, f"stream {stream.name}")
         self._format = "parquet" if folder else stream.options["format"]
         self._seen: set[Path] = set()
         self._waiting: deque[Path] = deque()

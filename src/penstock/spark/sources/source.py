@@ -7,8 +7,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from penstock.errors import RunError
 from penstock.spark.admission import Arrived
+from penstock.spark.checks import found_path
 
 
 class Source(Protocol):
@@ -45,10 +45,6 @@ class Surroundings:
     chunk_us: int
     scratch: Path
 
-    def path(self, written: str, what: str, *, glob: bool = False) -> Path:
-        """Return a path of the script: absolute, beside the script, or in the working folder."""
-        given = Path(written).expanduser()
-        for found in (self.folder / given, Path.cwd() / given):
-            if found.exists() or (glob and any(found.parent.glob(found.name))):
-                return found.absolute()
-        raise RunError(f"{what}: there is no file or folder {written!r} (looked in {self.folder.absolute()})")
+    def path(self, written: str, what: str) -> Path:
+        """Return a path of the script."""
+        return found_path(self.folder, written, what)

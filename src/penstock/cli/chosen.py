@@ -1,0 +1,34 @@
+"""Which policy a command works with: the option's, the script's, or the default."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from penstock.errors import PolicyError, ScriptError
+from penstock.policies import Policy, policy_named
+
+if TYPE_CHECKING:
+    from penstock.language.script import Script
+
+DEFAULT = "bsd"
+"""The policy where neither the call nor the script names one; that of `penstock.spark.runtime`."""
+
+
+def chosen_policy(given: str | None, script: "Script") -> Policy:
+    """Return the policy; a wrong option is a wrong call, a wrong SET an error of the script."""
+    if given is not None:
+        try:
+            return _on_spark(given)
+        except PolicyError as error:
+            raise typer.BadParameter(str(error), param_hint="--policy") from error
+    try:
+        return _on_spark(script.settings.get("policy", DEFAULT))
+    except PolicyError as error:
+        raise ScriptError(f"{script.name}: SET policy: {error}") from error
+
+
+def _on_spark(name: str) -> Policy:
+    policy = policy_named(name)
+    if policy.clairvoyant:
+        raise PolicyError(f"policy {policy.name!r} knows the future: only the simulator can run it")
+    return policy

@@ -1,0 +1,174 @@
+"""`penstock doctor`: what is here, what is missing, and how to get it."""
+
+import json
+import os
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.signals import Signals
+from penstock.cli.style import COMPACT, size, spinner, wide_console
+
+State = Literal["ok", "low", "missing"]
+
+PACKAGES = ("numpy", "pyarrow", "pyspark", "rich", "sqlglot", "typer")
+"""What pyproject.toml declares."""
+
+LEAST_PYTHON = (3, 11)
+LEAST_MEMORY = 2e9
+LEAST_DISK = 1e9
+_LOOKS = {"ok": "green", "low": "yellow", "missing": "bold red"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; only what is missing keeps Penstock from working."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def doctor(
+    no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not try to start Spark.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a thing.")] = False,
+) -> None:
+    """Look for what Penstock needs: Python, Java, packages, memory, disk, ports, and a Spark that runs a job.
+
+    Exits with 1 if something that is needed is missing.
+
+    Examples: `penstock doctor`; `penstock doctor --no-spark --json`
+    """
+    findings = [python(), java(), *packages(), cores(), memory(), *disks(), ports()]
+    if not no_spark:
+        with Signals(), spinner("starting Spark on local[*] …"):
+            findings.append(spark())
+    missing = [finding.name for finding in findings if finding.state == "missing"]
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+    else:
+        _show(wide_console(), findings)
+        typer.echo(f"Missing: {', '.join(missing)}." if missing else "Everything that is needed is here.")
+    if missing:
+        raise typer.Exit(code=1)
+
+
+def python() -> Finding:
+    """Look at the interpreter."""
+    found = f"{platform.python_version()} at {sys.executable}"
+    good = sys.version_info >= LEAST_PYTHON
+    return Finding("Python", "ok" if good else "missing", found, "" if good else "Penstock needs 3.11 or newer")
+
+
+def java() -> Finding:
+    """Look for the Java that Spark would start."""
+    try:
+        from penstock.spark.session import LEAST_JAVA, check_java, java_version
+    except ImportError as error:
+        return Finding("Java", "missing", f"could not be looked for: {error}", "install PySpark first")
+    from penstock.errors import RunError
+
+    path, found = java_version()
+    try:
+        check_java()
+    except RunError as error:
+        here = "none" if path is None else f"{found or 'of unknown version'} at {path}"
+        return Finding("Java", "missing", here, str(error))
+    return Finding("Java", "ok", f"{found} at {path}, {LEAST_JAVA} or newer is needed")
+
+
+def packages() -> Iterator[Finding]:
+    """Look at the packages that Penstock cannot do without."""
+    for name in PACKAGES:
+        try:
+            yield Finding(name, "ok", version(name))
+        except PackageNotFoundError:
+            advice = f"make puts it into .venv; or {sys.executable} -m pip install {name}"
+            yield Finding(name, "missing", "not installed", advice)
+
+
+def cores() -> Finding:
+    """Count what local Spark can use."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    few = count < 2
+    return Finding("cores", "low" if few else "ok", str(count), "one core runs one task at a time" if few else "")
+
+
+def memory() -> Finding:
+    """Look at the machine's memory, and at what a container leaves of it."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return Finding("memory", "ok", "unknown")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text().strip() if limit.is_file() else ""
+    if text.isdigit():
+        total = min(total, int(text))
+    low = total < LEAST_MEMORY
+    return Finding("memory", "low" if low else "ok", size(total), "Spark alone takes about 1 GB" if low else "")
+
+
+def disks() -> Iterator[Finding]:
+    """Look at where Spark keeps what does not fit into memory, and at where results would go."""
+    for name, place in (("disk, temporary", tempfile.gettempdir()), ("disk, working folder", str(Path.cwd()))):
+        free = shutil.disk_usage(place).free
+        low = free < LEAST_DISK
+        yield Finding(name, "low" if low else "ok", f"{size(free)} free in {place}", "make room" if low else "")
+
+
+def ports() -> Finding:
+    """Try to open a port on loopback: local Spark and Python talk over one."""
+    try:
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen(1)
+            with socket.create_connection(server.getsockname(), timeout=5):
+                return Finding("loopback ports", "ok", "127.0.0.1 can be bound and reached")
+    except OSError as error:
+        advice = "Spark and Python talk over loopback: let this user bind and reach ports on 127.0.0.1"
+        return Finding("loopback ports", "missing", str(error), advice)
+
+
+def spark() -> Finding:
+    """Start local Spark and run a job."""
+    start = time.monotonic()
+    try:
+        from penstock.spark.session import spark_session
+
+        with spark_session() as session:
+            up = time.monotonic()
+            count = session.range(1000).count()
+            done = time.monotonic()
+            found = f"{session.version}, started in {up - start:.1f} s, first job {done - up:.1f} s"
+    except Exception as error:  # whatever it is, a person is to see it
+        return Finding("Spark", "missing", "a local session does not work", str(error))
+    if count != 1000:
+        return Finding("Spark", "missing", f"{found}, and it counted {count} of 1000", "install PySpark anew")
+    return Finding("Spark", "ok", found)
+
+
+def _show(console: Console, findings: list[Finding]) -> None:
+    table = Table(box=None, show_header=False, **COMPACT)
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for finding in findings:
+        found = Text(finding.found)
+        if finding.advice:
+            found.append(f"\n{finding.advice}", style=_LOOKS[finding.state])
+        table.add_row(Text(finding.state, style=_LOOKS[finding.state]), finding.name, found)
+    console.print(table)

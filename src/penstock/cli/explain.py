@@ -1,0 +1,133 @@
+"""`penstock explain`: what a script would run, without running it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from penstock.cli.style import COMPACT, plural, wide_console
+
+
+def explain(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The script.", exists=True, dir_okay=False, show_default=False)
+    ],
+    policy: Annotated[
+        str | None, typer.Option(help="Show the units of this policy, whatever the script says.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+) -> None:
+    """Show what a script would run: operators, what is shared, windows, columns, units and their priorities.
+
+    Nothing is started. Exits with 1 if the script is wrong.
+
+    Examples: `penstock explain traffic.sql`; `penstock explain traffic.sql --policy chain`;
+    `penstock explain traffic.sql --json | jq '.queries.echo'`
+    """
+    from penstock.cli.explanation import explanation
+
+    found = explanation(file, policy)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _show(wide_console(), file.name, found)
+
+
+def _show(console: Console, title: str, found: dict[str, Any]) -> None:
+    shared = sum(len(operator["queries"]) > 1 for operator in found["operators"].values())
+    counts = [
+        plural(len(found["streams"]), "stream"),
+        plural(len(found["tables"]), "table"),
+        plural(len(found["queries"]), "query", "queries"),
+        f"{plural(len(found['operators']), 'operator')}, {shared:,} of them shared",
+    ]
+    console.print(Text(title, style="bold").append(f": {', '.join(counts)}\n", style="not bold"))
+    for kind in ("stream", "table"):
+        if found[f"{kind}s"]:
+            console.print(_relations(kind, found[f"{kind}s"]))
+    if found["settings"]:
+        settings = ", ".join(f"{name} = {value!r}" for name, value in found["settings"].items())
+        console.print(Text("settings  ", style="dim").append(settings, style="not dim"), end="\n\n")
+    for name in found["queries"]:
+        console.print(_tree(name, found))
+        console.print()
+    if found["units"]:
+        console.print(_units(found))
+    for note in found["notes"]:
+        console.print(Text(note, style="dim"))
+
+
+def _relations(kind: str, relations: dict[str, Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD, **COMPACT)
+    table.add_column(kind, overflow="fold")
+    table.add_column("from", no_wrap=True)
+    table.add_column("columns read, and others" if kind == "stream" else "columns", ratio=2)
+    table.add_column("options", ratio=3)
+    for name, relation in relations.items():
+        reads = relation.get("reads", relation["columns"])
+        columns = Text(", ").join(
+            Text(column, style="" if column in reads else "dim strike") for column in relation["columns"]
+        )
+        options = ", ".join(f"{option}={value}" for option, value in relation["options"].items())
+        table.add_row(Text(name), relation["source"], columns, Text(options, style="dim"))
+    return table
+
+
+def _tree(name: str, found: dict[str, Any]) -> Tree:
+    query = found["queries"][name]
+    tree = Tree(Text(name, style="bold"), guide_style="dim")
+    _grow(tree, query["root"], name, found, "")
+    return tree
+
+
+def _grow(tree: Tree, node: str, query: str, found: dict[str, Any], window: str) -> None:
+    operator = found["operators"].get(node)
+    if operator is None:
+        reads = ", ".join(found["queries"][query]["reads"][node]) or "no column"
+        tree.add(Text.assemble((node, "cyan"), window, (f"  reads {reads}", "dim")))
+        return
+    windows = [f" {each['window']} AS p{port}" for port, each in enumerate(operator.get("windows", ()))]
+    label = Text.assemble((f"{node}  ", "cyan"), _readable(operator, query, found))
+    others = [other for other in operator["queries"] if other != query]
+    if others:
+        label.append(f"\nshared with {_some(others)}", style="green")
+    branch = tree.add(label)
+    for port, source in enumerate(operator["inputs"]):
+        _grow(branch, source, query, found, windows[port] if windows else window)
+
+
+def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> str:
+    """Return an operator's SQL as a person would write it: `__p0_src AS src` of a join is p0.src AS src."""
+    sql: str = operator["sql"].replace("`", "")
+    if operator["kind"] == "join":
+        _, _, condition = sql.partition(" ON ")
+        return f"ON {condition}" if condition else "every combination"
+    sql = re.sub(r"\b__p(\d+)_", r"p\1.", sql)
+    for name in found["queries"][query]["operators"]:
+        looked_up = found["operators"][name]
+        if looked_up["kind"] == "lookup":
+            sql = sql.replace(looked_up["prefix"], f"{looked_up['table']}.")
+    return re.sub(r"(^|, )(\w+) AS \2(?=, |$)", r"\1\2", sql)
+
+
+def _units(found: dict[str, Any]) -> Table:
+    policy = found["policy"]
+    title = f"units of {policy['name']}: {policy['formula']}"
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column(policy["unit"], overflow="fold")
+    table.add_column("gain ÷ cost", justify="right", no_wrap=True)
+    table.add_column("for")
+    for unit in found["units"]:
+        table.add_row(Text(unit["name"]), f"{unit['priority']:.3g}", Text(_some(unit["queries"]), style="dim"))
+    return table
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")

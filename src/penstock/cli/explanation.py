@@ -1,0 +1,111 @@
+"""What `penstock explain` has to say about a script, as a value."""
+
+from pathlib import Path
+from typing import Any
+
+from penstock.cli.chosen import chosen_policy
+from penstock.cli.style import duration
+from penstock.language.plan import Plan
+from penstock.language.script import Script
+from penstock.language.statements import Relation, WindowDef
+from penstock.language.steps import Join, Lookup
+from penstock.policies import units_of
+
+ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
+AS_WRITTEN = "There is no optimizer yet: joins run in the order written, streams that a condition links first."
+
+
+def explanation(file: Path, given: str | None) -> dict[str, Any]:
+    """Return everything there is to say about a script under a policy, or its own, as JSON has it."""
+    script = Script.read(file)
+    policy = chosen_policy(given, script)
+    plan = Plan.of(script)
+    network, wanted = plan.network, plan.wanted()
+    notes = [ASSUMED]
+    if any(isinstance(step, Join | Lookup) for step in plan.steps.values()):
+        notes.append(AS_WRITTEN)
+    operators = {
+        operator.name: {
+            "kind": operator.kind,
+            "inputs": list(operator.inputs),
+            "sql": plan.steps[operator.name].sql,
+            "queries": list(network.users[operator.name]),
+            **_more(plan, operator.name),
+        }
+        for operator in network.operators
+    }
+    reads: dict[str, set[str]] = {name: set() for name in script.streams}
+    for edge, columns in wanted.items():
+        if edge.source in reads:
+            reads[edge.source] |= columns
+    return {
+        "streams": {
+            name: {**_relation(stream), "reads": _in_order(stream, reads[name])}
+            for name, stream in script.streams.items()
+        },
+        "tables": {name: _relation(table) for name, table in script.tables.items()},
+        "settings": dict(script.settings),
+        "policy": {"name": policy.name, "formula": policy.formula, "unit": policy.unit},
+        "operators": operators,
+        "queries": {name: _query(plan, name) for name in script.queries},
+        "units": [
+            {
+                "name": unit.name,
+                "priority": float(unit.static),
+                "queries": sorted({query for edge in unit.entries for query in network.users[edge.target]}),
+            }
+            for unit in sorted(units_of(network, policy), key=lambda unit: -unit.static)
+        ],
+        "notes": notes,
+    }
+
+
+def _more(plan: Plan, name: str) -> dict[str, Any]:
+    step = plan.steps[name]
+    if isinstance(step, Lookup):
+        return {"table": step.table.name, "prefix": step.prefix}
+    if not isinstance(step, Join):
+        return {}
+    return {
+        "windows": [{"stream": port.stream, "window": _window(port.window)} for port in step.ports],
+        "order": {
+            step.ports[port].stream + (f"#{port}" if port else ""): [
+                step.ports[other].stream for other in step.order_from(port)
+            ]
+            for port in range(len(step.ports))
+        },
+    }
+
+
+def _query(plan: Plan, name: str) -> dict[str, Any]:
+    network, wanted = plan.network, plan.wanted()
+    mine = [operator.name for operator in network.operators if name in network.users[operator.name]]
+    streams = {item.relation.name: item.relation for item in plan.queries[name].streams}.values()
+    reads: dict[str, set[str]] = {stream.name: set() for stream in streams}
+    for edge, columns in wanted.items():
+        if edge.source in reads and edge.target in mine:
+            reads[edge.source] |= columns
+    return {
+        "sql": plan.queries[name].sql,
+        "root": network.query(name).root,
+        "operators": mine,
+        "shared": {
+            each: [other for other in network.users[each] if other != name]
+            for each in mine
+            if len(network.users[each]) > 1
+        },
+        "reads": {stream.name: _in_order(stream, reads[stream.name]) for stream in streams},
+    }
+
+
+def _relation(relation: Relation) -> dict[str, Any]:
+    columns = {column.name: column.type.name for column in relation.columns}
+    return {"source": relation.source, "columns": columns, "options": dict(relation.options)}
+
+
+def _in_order(relation: Relation, names: set[str]) -> list[str]:
+    return [column.name for column in relation.columns if column.name in names]
+
+
+def _window(window: WindowDef) -> str:
+    return str(window) if window.kind == "rows" else f"[RANGE {duration(window.size)}]"

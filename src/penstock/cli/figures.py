@@ -1,0 +1,127 @@
+"""How a run went, as a person reads it: example results, then figures, then what went wrong."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE, STATUS, plural, ratio, seconds, size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+
+Row = Mapping[str, Any]
+
+KEPT = 5
+"""Results of a query that are kept to be shown."""
+
+SHOWN = 20
+"""Results that are shown of all queries together, if two of each are not more."""
+
+MOST_QUERIES = 20
+"""Queries whose results are shown."""
+
+
+class Examples:
+    """The last few results of every query; the others are let go."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Row]] = {}
+
+    def take(self, query: str, rows: "pa.Table") -> None:
+        """Keep the last ones."""
+        newest = rows.slice(max(rows.num_rows - KEPT, 0)).to_pylist()
+        self._rows[query] = [*self._rows.get(query, []), *newest][-KEPT:]
+
+    def show(self, console: Console, summary: "Summary") -> None:
+        """Print some of each query."""
+        found = {name: self._rows[name] for name in summary.queries if self._rows.get(name)}
+        each = max(2, min(KEPT, SHOWN // max(len(found), 1)))
+        for name, rows in list(found.items())[:MOST_QUERIES]:
+            count = summary.queries[name].outputs
+            said = "the only result" if count == 1 else f"the last of {count:,} results"
+            console.print(Text.assemble((name, "bold"), f": {said}"))
+            table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+            for column, value in rows[-1].items():
+                numeric = isinstance(value, int | float) and not isinstance(value, bool)
+                table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+            for row in rows[-each:]:
+                table.add_row(*(NONE if value is None else Text(str(value)) for value in row.values()))
+            console.print(Padding(table, (0, 0, 1, 2), expand=False))
+        if len(found) > MOST_QUERIES:
+            console.print(f"and results of {len(found) - MOST_QUERIES:,} more queries; --out DIR keeps them all\n")
+
+
+def show_figures(console: Console, title: str, summary: "Summary", out: Path | None) -> None:
+    """Print what came in, what came out, and what did not."""
+    console.print(_headline(title, summary), highlight=False)
+    console.print(Padding(_streams(summary.streams), (1, 0), expand=False))
+    console.print(Padding(_queries(summary.queries), (0, 0, 1, 0), expand=False))
+    console.print("response: seconds from a row's arrival to its result", style="dim", highlight=False)
+    for line in _remarks(summary, out):
+        console.print(line, highlight=False)
+
+
+def _headline(title: str, summary: "Summary") -> Text:
+    results, jobs = plural(summary.rows_out, "result"), plural(summary.jobs, "job")
+    line = Text().append(title, style="bold").append(f" under {summary.policy}, {summary.seconds:,.1f} s: ")
+    line.append(f"{plural(summary.rows_in, 'row')} in, {results}, {jobs}, {summary.utilization:.0%} busy\n")
+    setup = f"a job costs {seconds(summary.setup_s)} s before its first row"
+    return line.append(f"at most {size(summary.peak_bytes)} waited; {setup}", style="dim")
+
+
+def _streams(streams: "Mapping[str, StreamSummary]") -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, **COMPACT)
+    table.add_column("stream", overflow="fold")
+    for column in ("rows in", "late", "malformed", "still waiting", ""):
+        table.add_column(column, justify="right" if column else "left", no_wrap=True)
+    for name, stream in streams.items():
+        away = [Text(f"{count:,}", style="yellow" if count else "") for count in (stream.late, stream.malformed)]
+        state = Text("ended" if stream.ended else "held back" if stream.held else "", style="dim")
+        table.add_row(name, f"{stream.rows:,}", *away, f"{stream.waiting_rows:,}", state)
+    return table
+
+
+def _queries(queries: "Mapping[str, QuerySummary]") -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, **COMPACT)
+    table.add_column("query", overflow="fold")
+    table.add_column("rows seen, by number", overflow="fold")
+    for column in ("results", "response", "longest", "slowdown"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, query in queries.items():
+        label = Text(name)
+        if query.status != "running":
+            label.append(f"\n{query.status}", style=STATUS.get(query.status, ""))
+        seen = "\n".join(f"{each} {first:,} to {query.end[each]:,}" for each, first in query.first.items())
+        figures: list[str | Text] = [NONE] * 3
+        if query.outputs:
+            figures = [seconds(query.avg_response), seconds(query.max_response), ratio(query.avg_slowdown)]
+        table.add_row(label, seen, f"{query.outputs:,}", *figures)
+    return table
+
+
+def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
+    found = []
+    for name, stream in summary.streams.items():
+        counts = {"late": stream.late, "malformed": stream.malformed}
+        if any(counts.values()):
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+            where = f"they are in {out}/_rejected/stream={name}" if out else "--out DIR would have kept them"
+            found.append(Text(f"{name}: rows turned away: {kinds}; {where}", style="yellow"))
+    if summary.abandoned_rows:
+        waits = f"{plural(summary.abandoned_rows, 'row')} still waited when the run was stopped, and were left"
+        found.append(Text(f"{waits}; --drain works them off", style="yellow"))
+    found += [
+        Text(f"query {name} failed and was stopped: {summary.queries[name].reason}", style="red")
+        for name in summary.failed
+    ]
+    if out:
+        found.append(Text(f"results are in {out}/query=NAME; penstock.read({str(out)!r}, NAME) returns them"))
+    return found

@@ -1,0 +1,188 @@
+"""What a run shows while it goes on: figures in the terminal, or a line for each event."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE, STATUS, plural, rate, ratio, seconds, size
+
+if TYPE_CHECKING:
+    from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+
+EVENTS = 4
+"""Events that stay in view."""
+
+RATE_S = 3.0
+"""Rates are over the last so many seconds."""
+
+_AROUND = 2 + 2 * 3 + 1
+"""Lines beside streams, queries and events: two on top, a blank and two heads for each table, a blank."""
+_LEAST_ROOM = 6
+_WIDEST = 24
+
+
+class LiveView:
+    """The state of a run as rich draws it. `tick` and `event` come from the run's thread, drawing from another."""
+
+    def __init__(self, title: str, goal: str) -> None:
+        self._title = title
+        self._goal = goal
+        self._ticks: deque[Summary] = deque()
+        self._events: deque[str] = deque(maxlen=EVENTS)
+        self.stopping = False
+
+    @property
+    def latest(self) -> "Summary | None":
+        """How the run stood a moment ago."""
+        return self._ticks[-1] if self._ticks else None
+
+    def tick(self, summary: "Summary") -> None:
+        """Take in how the run stands."""
+        ticks = self._ticks.copy()  # what is being drawn stays as it is
+        ticks.append(summary)
+        while len(ticks) > 2 and ticks[1].seconds < summary.seconds - RATE_S:
+            ticks.popleft()
+        self._ticks = ticks
+
+    def event(self, text: str) -> None:
+        """Take in what happened."""
+        when = f"{self._ticks[-1].seconds:7.1f} s  " if self._ticks else ""
+        for line in text.splitlines():  # an error in a script has three
+            self._events.append(when + line)
+            when = " " * len(when)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it, no higher than the terminal."""
+        ticks = self._ticks
+        if not ticks:
+            yield _cut(f"{self._title}: running, {self._goal}")
+            return
+        then, now = ticks[0], ticks[-1]
+        passed = now.seconds - then.seconds
+        events = list(self._events)
+        room = (options.height or console.height) - 1 - _AROUND - len(events)
+        if room < _LEAST_ROOM:
+            room, events = room + len(events), []
+        narrow = options.max_width < 80
+        width = min(max(map(len, (*now.streams, *now.queries)), default=0), _WIDEST)
+        yield from self._header(now)
+        yield Text()
+        most = len(now.streams) if len(now.streams) <= room // 2 else max(room // 2 - 1, 1)
+        yield _streams(now.streams, _grown(_rows(now), _rows(then), passed), most, width, narrow)
+        yield Text()
+        room -= most + (most < len(now.streams))
+        yield _queries(now.queries, _grown(_outputs(now), _outputs(then), passed), max(room, 2), width, narrow)
+        yield Text()
+        for text in events:
+            yield _cut(text, style="dim")
+
+    def _header(self, now: "Summary") -> Iterable[Text]:
+        goal = "stopping: the job that runs is finished" if self.stopping else self._goal
+        mode = "" if now.mode == "normal" else f" ({now.mode} memory)"
+        first = Text(self._title, style="bold").append(f"  {now.policy}{mode}  ", style="not bold cyan")
+        first.append(f"{now.seconds:,.1f} s", style="not bold").append(f", {goal}", style="not bold dim")
+        waiting = f"waiting {plural(now.waiting_rows, 'row')}, {size(now.waiting_bytes)}"
+        yield _cut(first)
+        yield _cut(f"{plural(now.jobs, 'job')}, {now.utilization:.0%} busy, {waiting}")
+
+
+class EventLines:
+    """A run that is not watched: what happens is a line on stderr, figures are only kept."""
+
+    def __init__(self) -> None:
+        self.latest: Summary | None = None
+        self.stopping = False
+
+    def tick(self, summary: "Summary") -> None:
+        """Take in how the run stands."""
+        self.latest = summary
+
+    def event(self, text: str) -> None:
+        """Say what happened."""
+        when = f"{self.latest.seconds:.1f} s: " if self.latest else ""
+        typer.echo(when + text, err=True)
+
+
+def _streams(
+    streams: "Mapping[str, StreamSummary]", rates: Mapping[str, float], most: int, width: int, narrow: bool
+) -> Table:
+    away = [] if narrow else ["late", "malformed"]
+    table = _table("stream", width, ["rows in", "rows/s", "waiting", "lag s", *away, ""])
+    names = list(streams)
+    if len(names) > most:
+        names.sort(key=lambda name: -streams[name].waiting_bytes)
+    for name in names[:most]:
+        stream = streams[name]
+        state = Text("ended", style="dim") if stream.ended else Text("held" if stream.held else "", style="yellow")
+        turned = [] if narrow else [_warning(stream.late), _warning(stream.malformed)]
+        lag = NONE if stream.lag_s is None else seconds(stream.lag_s)
+        figures = [f"{stream.rows:,}", rate(rates[name]), f"{stream.waiting_rows:,}", lag]
+        table.add_row(name, *figures, *turned, state)
+    if len(names) > most:
+        table.add_row(Text(f"and {len(names) - most:,} more", style="dim"))
+    return table
+
+
+def _queries(
+    queries: "Mapping[str, QuerySummary]", rates: Mapping[str, float], room: int, width: int, narrow: bool
+) -> Table:
+    table = _table(
+        "query", width, ["results", "per s", "response s", "slowdown", *([] if narrow else ["average s"]), ""]
+    )
+    names = list(queries)
+    most = len(names) if len(names) <= room else max(room - 1, 1)
+    if most < len(names):
+        names.sort(key=lambda name: (-queries[name].recent_slowdown, -queries[name].outputs))
+    for name in names[:most]:
+        query = queries[name]
+        status = Text(query.status, style=STATUS.get(query.status, ""))
+        if query.outputs:
+            recent, average = seconds(query.recent_response), seconds(query.avg_response)
+            figures = [f"{query.outputs:,}", rate(rates[name]), recent, ratio(query.recent_slowdown), average]
+        else:
+            figures = ["0", rate(0), "–", "–", "–"]
+        table.add_row(name, *figures[: 4 if narrow else 5], status)
+    if most < len(names):
+        table.add_row(Text(f"and {len(names) - most:,} more", style="dim"))
+    return table
+
+
+def _table(name: str, width: int, columns: Iterable[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, **COMPACT)
+    table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=max(width, 11))
+    for column in columns:
+        table.add_column(column, justify="right" if column else "left", no_wrap=True, min_width=len(column) or 7)
+    return table
+
+
+def _warning(count: int) -> Text:
+    return Text(f"{count:,}", style="yellow" if count else "")
+
+
+def _cut(text: str | Text, style: str = "") -> Text:
+    """Return a line that is cut at the terminal's edge: one that wraps would move everything below."""
+    line = Text(text, style=style) if isinstance(text, str) else text
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
+def _rows(summary: "Summary") -> dict[str, int]:
+    return {name: stream.rows for name, stream in summary.streams.items()}
+
+
+def _outputs(summary: "Summary") -> dict[str, int]:
+    return {name: query.outputs for name, query in summary.queries.items()}
+
+
+def _grown(now: Mapping[str, int], then: Mapping[str, int], passed: float) -> dict[str, float]:
+    """Return the growth per second; what began anew since then counts from nothing."""
+    if passed <= 0:
+        return dict.fromkeys(now, 0.0)
+    before = {name: then[name] if name in then and then[name] <= count else 0 for name, count in now.items()}
+    return {name: (count - before[name]) / passed for name, count in now.items()}

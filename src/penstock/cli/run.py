@@ -1,0 +1,159 @@
+"""`penstock run`: a script on Spark, with a live view, and how it went."""
+
+import json
+import math
+import time
+import traceback
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from penstock.cli.chosen import chosen_policy
+from penstock.cli.figures import Examples, show_figures
+from penstock.cli.live import EventLines, LiveView
+from penstock.cli.signals import Signals
+from penstock.cli.style import plural, spinner, wide_console
+from penstock.errors import PenstockError, RunError
+
+if TYPE_CHECKING:
+    from penstock.spark import Running
+    from penstock.spark.summary import Summary
+
+_LOOK_S = 0.05
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The script.", exists=True, dir_okay=False, show_default=False)
+    ],
+    policy: Annotated[
+        str | None,
+        typer.Option(help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever the script says.'),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="End after this time.", metavar="N")] = None,
+    drain: Annotated[
+        bool, typer.Option("--drain", help="End when the streams have ended and everything is worked off.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write results to DIR/query=NAME, as parquet.", metavar="DIR")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the results that are in DIR.")] = False,
+    master: Annotated[
+        str | None, typer.Option(help="Run on this Spark master; without, on this machine.", metavar="URL")
+    ] = None,
+    remote: Annotated[str | None, typer.Option(help="Run on this Spark Connect server.", metavar="URL")] = None,
+    chunk_rows: Annotated[int | None, typer.Option(help="Most rows of a chunk.", min=1, metavar="N")] = None,
+    batch_rows: Annotated[
+        int | None, typer.Option(help="Most rows one job takes of a queue.", min=1, metavar="N")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow changes of the file: its queries and its policy.")
+    ] = False,
+    spark_log: Annotated[bool, typer.Option("--spark-log", help="Let through what Spark says itself.")] = False,
+) -> None:
+    """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
+
+    Exits with 1 if a query failed, with 2 if the call was wrong.
+
+    Examples: `penstock run traffic.sql --watch`;
+    `penstock run traffic.sql --seconds 30 --policy hnr`;
+    `penstock run files.sql --drain --out results`;
+    `penstock run traffic.sql --seconds 10 --json | jq .queries`
+    """
+    if master and remote:
+        raise typer.BadParameter("give a master or a remote, not both", param_hint="--remote")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter(f"{seconds:g} is not a time to run for", param_hint="--seconds")
+    if overwrite and out is None:
+        raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
+    from penstock.cli.watch import Watcher
+    from penstock.language.script import Script
+
+    script = Script.read(file)
+    chosen = chosen_policy(policy, script)
+    goal = _goal(seconds, drain)
+    console = Console()
+    live = console.is_terminal and not (as_json or quiet)
+    view: LiveView | EventLines = LiveView(file.name, goal) if live else EventLines()
+    examples = Examples()
+    where = remote or master or "local[*]"
+    with Signals() as signals, ExitStack() as stack:
+        with spinner(f"starting Spark on {where} …", hidden=quiet):
+            from penstock.spark import started
+
+            running = stack.enter_context(
+                started(
+                    script,
+                    out=out,
+                    overwrite=overwrite,
+                    on_rows=examples.take if out is None else None,
+                    policy=chosen,
+                    drain=drain,
+                    seconds=seconds,
+                    chunk_rows=chunk_rows,
+                    batch_rows=batch_rows,
+                    master=master,
+                    remote=remote,
+                    spark_log=spark_log,
+                    on_event=view.event,
+                    on_tick=view.tick,
+                )
+            )
+            signals.arm()
+        with ExitStack() as screen:
+            if isinstance(view, LiveView):
+                screen.enter_context(Live(view, console=console, transient=True))
+            elif not quiet:
+                queries = plural(len(script.queries), "query", "queries")
+                view.event(f"running {queries} on {plural(len(script.streams), 'stream')}, {goal}")
+            if watch:
+                watcher = Watcher(file, script, running, partial(_is_live, view), view.event, policy is not None)
+                screen.enter_context(watcher)
+            summary = _followed(running, signals, view, spark_log)
+        if as_json:
+            typer.echo(json.dumps(summary.as_dict(), indent=2, ensure_ascii=False))
+        else:
+            examples.show(wide_console(), summary)
+            show_figures(wide_console(), file.name, summary, out)
+    if drain and signals.asked:
+        typer.echo("penstock: stopped before everything was worked off", err=True)
+    if summary.failed or (drain and signals.asked):
+        raise typer.Exit(code=1)
+
+
+def _followed(running: "Running", signals: Signals, view: LiveView | EventLines, with_trace: bool) -> "Summary":
+    """Wait for the end of a run, or end it when a signal asks for that."""
+    try:
+        while running.alive:
+            if signals.asked:
+                view.stopping = True
+                view.event("stopping: the job that runs is finished first; Ctrl-C again ends at once")
+                return running.stop()
+            time.sleep(_LOOK_S)
+        return running.wait()
+    except PenstockError:
+        raise
+    except Exception as error:  # whatever it is, a person gets a sentence
+        if with_trace:
+            traceback.print_exc()
+        from penstock.spark.session import explained
+
+        raise RunError(f"the run broke off: {type(error).__name__}: {explained(error)}") from error
+
+
+def _goal(seconds: float | None, drain: bool) -> str:
+    if seconds is None:
+        return "until the streams end" if drain else "until Ctrl-C"
+    return f"streams end after {seconds:g} s" if drain else f"for {seconds:g} s"
+
+
+def _is_live(view: LiveView | EventLines, query: str) -> bool:
+    found = view.latest.queries.get(query) if view.latest else None
+    return found is not None and found.status in ("running", "ending")

@@ -1,0 +1,52 @@
+"""Ctrl-C and SIGTERM: the first ends a run well, the second ends it at once."""
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn, Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = 130
+
+
+class Signals:
+    """What was asked for from outside. Before `arm`, while Spark starts, any signal ends the process at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        """Whether the run is to end."""
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.getsignal(number) for number in SIGNALS}
+        self._handle(lambda number, frame: _leave(INTERRUPTED))
+        return self
+
+    def arm(self) -> None:
+        """From now on the first signal only sets `asked`. To be called when Spark is there, which sets its own."""
+        self._handle(self._take)
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            _leave(1)
+        self.asked = True
+
+    def _handle(self, handler: "signal._HANDLER") -> None:
+        for number in SIGNALS:
+            signal.signal(number, handler)
+
+
+def _leave(code: int) -> NoReturn:
+    """End without clearing up: an exception in PySpark's start would leave a Java behind that never ends.
+
+    This way it finds that nobody is there, and goes.
+    """
+    for file in (sys.stdout, sys.stderr):
+        if file.isatty():
+            os.write(file.fileno(), b"\x1b[?25h\n")  # live views hide the cursor
+            break
+    os._exit(code)

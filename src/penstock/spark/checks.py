@@ -1,0 +1,44 @@
+"""What can be known to be wrong before Spark is started."""
+
+from pathlib import Path
+
+from penstock.errors import RunError
+from penstock.language.script import Script
+from penstock.language.statements import StreamDef
+from penstock.policies import Policy, policy_named
+
+
+def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:
+    """Raise if a script cannot run: nothing to read, no end in sight, a policy or a file that is not there."""
+    if not script.streams:
+        raise RunError(f"{script.name}: a script that runs needs a stream: CREATE STREAM …")
+    policy_named(policy or script.settings.get("policy", "fifo"))
+    if seconds is not None and seconds <= 0:
+        raise RunError(f"a run takes a positive number of seconds, not {seconds:g}")
+    for stream in script.streams.values():
+        if drain and seconds is None and _endless(stream):
+            raise RunError(
+                f"stream {stream.name} never ends, so the run would not: give it rows = … or seconds = …, "
+                "or say --seconds"
+            )
+    for relation in (*script.streams.values(), *script.tables.values()):
+        if "path" in relation.options and relation.source != "structured":
+            what = "stream" if isinstance(relation, StreamDef) else "table"
+            found_path(script.folder, relation.options["path"], f"{what} {relation.name}")
+
+
+def _endless(stream: StreamDef) -> bool:
+    goes_on = stream.source in ("bursty", "poisson") or bool(stream.options.get("repeat"))
+    return goes_on and not {"rows", "seconds"} & stream.options.keys()
+
+
+def found_path(folder: Path, written: str, what: str) -> Path:
+    """Return a path of a script: absolute, beside the script, or in the working folder; or a pattern there."""
+    given = Path(written).expanduser()
+    for found in (folder / given, Path.cwd() / given):
+        try:
+            if found.exists() or any(found.parent.glob(found.name)):
+                return found.absolute()
+        except (OSError, ValueError) as error:
+            raise RunError(f"{what}: {written!r} is not a path: {error}") from error
+    raise RunError(f"{what}: there is no file or folder {written!r} (looked in {folder.absolute()})")

@@ -1,0 +1,109 @@
+"""`penstock explain`, as a person or a script meets it; no Spark is started."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli.app import app
+from penstock.cli.chosen import DEFAULT
+
+runner = CliRunner()
+TRAFFIC = Path(__file__).parents[2] / "examples" / "traffic.sql"
+
+SCRIPT = """
+CREATE STREAM s (a INT, b INT, c STRING) FROM poisson WITH (rate = 10);
+CREATE STREAM r (k STRING) FROM poisson WITH (rate = 10);
+CREATE TABLE t (k STRING, owner STRING) FROM csv WITH (path = 't.csv');
+CREATE QUERY one AS SELECT a FROM s WHERE b > 3;
+CREATE QUERY two AS SELECT b, t.owner FROM s JOIN t ON s.c = t.k WHERE b > 3;
+CREATE QUERY pair AS SELECT x.a FROM s [RANGE 90 SECONDS] AS x, r [ROWS 7] AS y WHERE x.c = y.k;
+SET policy = 'chain';
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "a.sql"
+    path.write_text(SCRIPT)
+    return path
+
+
+def explained(*arguments):
+    result = runner.invoke(app, ["explain", *map(str, arguments), "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_json_says_what_is_shared_and_what_is_read(script):
+    found = explained(script)
+    selection = found["queries"]["one"]["operators"][0]
+    assert found["operators"][selection]["kind"] == "select"
+    assert found["queries"]["one"]["shared"] == {selection: ["two"]}
+    assert found["queries"]["two"]["shared"] == {selection: ["one"]}
+    assert found["queries"]["pair"]["shared"] == {}
+    assert found["queries"]["pair"]["reads"] == {"s": ["a", "c"], "r": ["k"]}
+    assert found["streams"]["s"]["reads"] == ["a", "b", "c"]
+    assert found["tables"]["t"]["options"] == {"path": "t.csv"}
+    assert found["settings"] == {"policy": "chain"}
+
+
+def test_json_has_windows_and_units_of_the_policy(script):
+    found = explained(script)
+    join = next(each for each in found["operators"].values() if each["kind"] == "join")
+    assert join["windows"] == [
+        {"stream": "s", "window": "[RANGE 90 SECONDS]"},
+        {"stream": "r", "window": "[ROWS 7]"},
+    ]
+    assert found["policy"]["name"] == "chain"
+    assert any("order written" in note for note in found["notes"])
+    priorities = [unit["priority"] for unit in found["units"]]
+    assert priorities == sorted(priorities, reverse=True)
+    assert {query for unit in found["units"] for query in unit["queries"]} == {"one", "two", "pair"}
+
+
+def test_the_option_goes_before_the_script_and_the_default_is_that_of_the_runtime(script, tmp_path):
+    assert explained(script, "--policy", "bsd.every(20)")["policy"]["name"] == "bsd.every(20)"
+    plain = tmp_path / "plain.sql"
+    plain.write_text(SCRIPT.replace("SET policy = 'chain';", ""))
+    from penstock.spark.runtime import POLICY
+
+    assert explained(plain)["policy"]["name"] == DEFAULT == POLICY
+
+
+def test_the_screen_fits_a_terminal_and_shows_trees():
+    result = runner.invoke(app, ["explain", str(TRAFFIC)])
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "shared with big_kb, owned, echo" in result.stdout
+    assert "packets [RANGE 2 SECONDS] AS p0" in result.stdout
+    assert "replies [ROWS 100] AS p1" in result.stdout
+    assert "project.2  src, dst, bytes" in result.stdout
+    assert "__" not in result.stdout
+    assert "There is no optimizer yet" in result.stdout
+
+
+def test_wrong_calls_and_wrong_scripts_are_told_apart(tmp_path, script):
+    assert runner.invoke(app, ["explain", str(tmp_path / "none.sql")]).exit_code == 2
+    assert runner.invoke(app, ["explain", str(tmp_path)]).exit_code == 2
+    wrong = runner.invoke(app, ["explain", str(script), "--policy", "hrn"])
+    assert wrong.exit_code == 2
+    assert "there is no policy 'hrn'" in wrong.output
+    assert runner.invoke(app, ["explain", str(script), "--policy", "hr_oracle"]).exit_code == 2
+    script.write_text("CREATE STREAM s (a INT) FROM poisson WITH (rate = 1); CREATE QUERY q AS SELECT b FROM s;")
+    result = runner.invoke(app, ["explain", str(script)])
+    assert result.exit_code == 1
+    assert "there is no column 'b'" in str(result.exception)
+    script.write_text(SCRIPT.replace("chain", "chian"))
+    result = runner.invoke(app, ["explain", str(script)])
+    assert result.exit_code == 1
+    assert "SET policy" in str(result.exception)
+
+
+def test_an_empty_script_is_explained_too(tmp_path):
+    empty = tmp_path / "empty.sql"
+    empty.write_text("-- nothing yet\n")
+    result = runner.invoke(app, ["explain", str(empty)])
+    assert result.exit_code == 0
+    assert "0 streams, 0 tables, 0 queries" in result.stdout

@@ -1,0 +1,99 @@
+"""The live view and the figures at the end, drawn from made-up summaries."""
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from penstock.cli.figures import Examples, show_figures
+from penstock.cli.live import LiveView
+from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+
+
+def stream(rows, **changes):
+    figures = {
+        "late": 0,
+        "malformed": 0,
+        "waiting_rows": 450,
+        "waiting_bytes": 7200,
+        "kept_bytes": 0,
+        "lag_s": 0.31,
+    }
+    return StreamSummary(rows=rows, **(figures | {"ended": False, "held": False} | changes))
+
+
+def query(outputs, status="running", reason=""):
+    spread = {f"{what}_{of}": 1.5 for what in ("avg", "max", "l2", "recent") for of in ("response", "slowdown")}
+    return QuerySummary(
+        status=status, reason=reason, first={"packets": 0}, end={"packets": 5000}, outputs=outputs, **spread
+    )
+
+
+def summary(seconds, streams, queries, **changes):
+    figures = {"policy": "bsd", "mode": "normal", "jobs": 40, "utilization": 0.93, "waiting_rows": 1234}
+    figures |= {"waiting_bytes": 2_345_678, "peak_bytes": 9_000_000, "abandoned_rows": 0, "setup_s": 0.05}
+    return Summary(seconds=seconds, streams=streams, queries=queries, **(figures | changes))
+
+
+def drawn(thing, width=80, height=24):
+    console = Console(width=width, height=height)
+    with console.capture() as capture:
+        console.print(thing)
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (100, 40), (200, 50)])
+@pytest.mark.parametrize(("streams", "queries"), [(1, 1), (3, 8), (12, 300)])
+def test_the_view_fits_the_terminal(width, height, streams, queries):
+    view = LiveView("traffic.sql", "for 15 s")
+    for seconds in range(1, 6):
+        view.tick(
+            summary(
+                float(seconds),
+                {f"stream_{i}": stream(2000 * seconds) for i in range(streams)},
+                {f"query_{i}": query(10 * i * seconds) for i in range(queries)},
+            )
+        )
+    for number in range(6):
+        view.event(f"query {number} begins at packets 12345, and this is a rather long text that has to be cut")
+    lines = drawn(view, width, height)
+    assert len(lines) < height
+    assert max(map(len, lines)) <= width
+    assert any("2,000" in line for line in lines)  # rows/s, over the last seconds
+    assert lines[-1].startswith("    5.0 s  query 5")
+    shown = sum(line.startswith("query_") for line in lines)
+    assert shown == queries or f"and {queries - shown} more" in "\n".join(lines)
+
+
+def test_rates_are_of_the_last_seconds_and_begin_anew_with_a_query():
+    view = LiveView("a.sql", "until Ctrl-C")
+    for seconds, outputs in ((1.0, 5000), (10.0, 5000), (12.0, 100)):
+        view.tick(summary(seconds, {"s": stream(1000)}, {"q": query(outputs)}))
+    line = next(line for line in drawn(view) if line.startswith("q "))
+    assert line.split()[:3] == ["q", "100", "9.1"]
+
+
+def test_figures_tell_what_went_wrong_and_where_rows_are(tmp_path):
+    console = Console(width=80)
+    streams = {"packets": stream(5000, late=3, malformed=2)}
+    queries = {"big": query(10), "bad": query(0, "failed", "Division by zero [DIVIDE_BY_ZERO]")}
+    with console.capture() as capture:
+        show_figures(console, "a.sql", summary(15.0, streams, queries, abandoned_rows=77), tmp_path / "out")
+    text = " ".join(capture.get().split())
+    assert "packets 0 to 5,000" in text
+    assert "rows turned away: 3 late, 2 malformed" in text
+    assert "_rejected/stream=packets" in text.replace(" ", "")
+    assert "77 rows still waited" in text
+    assert "query bad failed and was stopped: Division by zero" in text
+
+
+def test_examples_keep_only_the_last_results():
+    examples = Examples()
+    for start in range(0, 1000, 100):
+        examples.take("q", pa.table({"x": list(range(start, start + 100)), "[y]": [None] * 100}))
+    console = Console(width=80)
+    with console.capture() as capture:
+        examples.show(console, summary(1.0, {}, {"q": query(1000), "r": query(0)}))
+    text = capture.get()
+    assert "q: the last of 1,000 results" in text
+    assert [line.split()[0] for line in text.splitlines()[2:7]] == ["995", "996", "997", "998", "999"]
+    assert "r:" not in text

@@ -1,0 +1,107 @@
+"""`penstock run --watch`: a file that changes, and a run that is only pretended."""
+
+import os
+import time
+
+import pytest
+
+from penstock.cli.watch import Watcher
+from penstock.errors import RunError
+from penstock.language.script import Script
+
+STREAM = "CREATE STREAM s (a INT, b INT) FROM poisson WITH (rate = 10);\n"
+FIRST = STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE b > 1;\nCREATE QUERY r AS SELECT b FROM s;\n"
+
+
+class Pretended:
+    """A run that remembers what it was told, and refuses what it was told to refuse."""
+
+    def __init__(self):
+        self.alive = True
+        self.told = []
+        self.refuse = ""
+        self.live = {"q", "r"}
+
+    def execute(self, sql):
+        if self.refuse and self.refuse in sql:
+            raise RunError("it cannot be")
+        self.told.append(sql)
+        return []
+
+
+@pytest.fixture
+def watched(tmp_path):
+    path = tmp_path / "a.sql"
+    path.write_text(FIRST)
+    run, said = Pretended(), []
+    watcher = Watcher(path, Script.read(path), run, lambda name: name in run.live, said.append)
+
+    def change(text):
+        path.write_text(text)
+        later = time.time_ns() + 10**9 * (1 + len(run.told))
+        os.utime(path, ns=(later, later))
+        watcher.look()
+        watcher.look()
+        return run.told, said
+
+    change.run, change.watcher = run, watcher
+    return change
+
+
+def test_new_queries_are_created_and_missing_ones_dropped(watched):
+    told, said = watched(
+        STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE b > 1;\nCREATE QUERY t AS SELECT a FROM s;"
+    )
+    assert told == ["DROP QUERY `r`", "CREATE QUERY `t` AS SELECT a FROM s"]
+    assert said == []
+
+
+def test_a_changed_query_is_dropped_and_comes_back_when_it_has_ended(watched):
+    told, _ = watched(FIRST.replace("b > 1", "b > 2"))
+    assert told == ["DROP QUERY `q`"]
+    watched.run.live.remove("q")
+    watched.watcher.look()
+    assert told[1:] == ["CREATE QUERY `q` AS SELECT a FROM s WHERE b > 2"]
+
+
+def test_another_way_to_write_the_same_changes_nothing(watched):
+    assert watched(FIRST.replace("b > 1", "  b>1 -- as before\n")) == ([], [])
+
+
+def test_a_file_that_is_still_being_written_is_left_alone(watched, tmp_path):
+    (tmp_path / "a.sql").write_text(STREAM)
+    watched.watcher.look()
+    assert watched.run.told == []
+
+
+def test_the_policy_follows_unless_the_call_fixed_it(watched):
+    told, said = watched(FIRST + "SET policy = \"bsd.level('operator')\";")
+    assert told == ["SET policy = 'bsd.level(\\'operator\\')'"]
+    statement = next(iter(Script().read_statements(told[0])))
+    assert statement.value == "bsd.level('operator')"
+    watched.watcher._fixed_policy = True
+    assert watched(FIRST + "SET policy = 'hnr';") == (told, said)
+    assert "--policy goes before" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (FIRST + "CREATE QUERY t AS SELECT c FROM s;", "there is no column 'c'"),
+        (FIRST.replace("rate = 10", "rate = 20"), "streams and tables cannot change"),
+        (FIRST + "SET policy = 'hrn';", "there is no policy 'hrn'"),
+        (FIRST + "SET batch_rows = 7;", "setting batch_rows not taken over"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_told(watched, text, words):
+    told, said = watched(text)
+    assert told == []
+    assert words in said[0]
+
+
+def test_a_query_that_is_refused_is_told_and_can_be_mended(watched):
+    watched.run.refuse = "a / 0"
+    told, said = watched(FIRST + "CREATE QUERY t AS SELECT a / 0 AS x FROM s;")
+    assert (told, said) == ([], ["not taken over: it cannot be"])
+    told, _ = watched(FIRST + "CREATE QUERY t AS SELECT a / 1 AS x FROM s;")
+    assert told == ["CREATE QUERY `t` AS SELECT a / 1 AS x FROM s"]
