@@ -1,4 +1,4 @@
-"""What Spark is given means what was written. Both were run on Spark 4.3 for these and 6,000 random expressions."""
+"""What Spark is given means what was written. Both were run on Spark 4.3, with 6,000 random expressions."""
 
 import pytest
 from sqlglot import exp

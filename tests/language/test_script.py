@@ -100,6 +100,8 @@ def test_a_lone_surrogate_is_no_text():
         ('SET qos = "a\nb', "this quote is not closed", 1, 11, '"'),
         ("CREATE QUERY `q", "this quote is not closed", 1, 14, "`"),
         ("SET qos = 'a';\n/* b", "this comment is not closed", 2, 1, "/*"),
+        ("SET qos = 'a'; '", "this quote is not closed", 1, 16, "'"),
+        ("/* a */ SET qos = X'zz'", "this is not a hexadecimal number", 1, 19, "X"),
         ("SET qos = 'a'; /", "expected CREATE, DROP or SET", 1, 16, "/"),
     ],
 )

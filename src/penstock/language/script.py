@@ -44,12 +44,13 @@ class Script:
         """Read a script from a file."""
         path = Path(path)
         try:
-            if path.is_dir():
-                raise ScriptError(f"{path}: this is a folder; a script is one file")
             with path.open("rb") as file:
                 data = file.read(4 * LARGEST_SCRIPT + 1)
-        except OSError as error:
-            raise ScriptError(f"{path}: cannot be read: {error.strerror}") from error
+        except IsADirectoryError as error:
+            raise ScriptError(f"{path}: this is a folder; a script is one file") from error
+        except (OSError, ValueError) as error:  # the second where a name holds a NUL
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ScriptError(f"{path}: cannot be read: {reason}") from error
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

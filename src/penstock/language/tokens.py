@@ -15,7 +15,7 @@ from penstock.language.text import Span, Text
 LONGEST_NAME = 200
 """Bytes of a name; those of queries become folders."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff]")
-_UNCLOSED = re.compile(r"Missing .* from \d+:(\d+)$", re.DOTALL)
+_NOT_HEX = re.compile(r"Numeric string contains invalid characters from \d+:(\d+)$")
 
 LARGEST_SCRIPT = 8 * 1024 * 1024
 """Characters of a script: some 50,000 queries."""
@@ -27,13 +27,7 @@ def statements(text: Text) -> Iterator["Tokens"]:
     try:
         tokens = DIALECT.tokenize(text.content)
     except TokenError as error:
-        quote = _UNCLOSED.search(str(error.__cause__))
-        if quote is not None:
-            text.fail("this quote is not closed", Span(int(quote[1]), int(quote[1]) + 1))
-        comment = text.content.rfind("/*")
-        if comment < 0:
-            raise ScriptError(f"{text.name}: this cannot be read as SQL") from error
-        text.fail("this comment is not closed", Span(comment, comment + 2))
+        _fail_tokens(text, error)
     start = 0
     for place, token in enumerate(tokens):
         if token.token_type == TokenType.SEMICOLON:
@@ -42,6 +36,22 @@ def statements(text: Text) -> Iterator["Tokens"]:
             start = place + 1
     if start < len(tokens):
         yield Tokens(text, tokens[start:])
+
+
+def _fail_tokens(text: Text, error: TokenError) -> NoReturn:
+    for quote in "'\"`":
+        try:
+            last = DIALECT.tokenize(f"{text.content} {quote}")[-1]
+        except TokenError:
+            continue
+        text.fail("this quote is not closed", Span(last.start, last.start + 1))
+    number = _NOT_HEX.search(str(error.__cause__))
+    if number is not None:
+        text.fail("this is not a hexadecimal number", Span(int(number[1]), int(number[1]) + 1))
+    comment = text.content.rfind("/*")
+    if comment < 0:
+        raise ScriptError(f"{text.name}: this cannot be read as SQL") from error
+    text.fail("this comment is not closed", Span(comment, comment + 2))
 
 
 def _check_text(text: Text) -> None:
