@@ -7,7 +7,8 @@ from tests.language.asking import plan, query, refused
 
 GOOD = [
     # Literals
-    "1", "1.5", "1e10", "-1", ".5", "9223372036854775808", "9" * 38, "1e308", "'x'", "\"x\"", "'a' 'b'", "TRUE",
+    "1", "1.5", "1e10", "-1", ".5", "9223372036854775808", "9" * 38, "0." + "9" * 38,
+    "1e308", "'x'", "\"x\"", "'a' 'b'", "TRUE",
     # Truth
     "ok AND n > 1", "ok OR NOT ok", "!ok", "NOT NOT ok", "ok AND NULL", "ok = TRUE", "ok <> (n > 1)",
     "ok IS TRUE", "ok IS NOT FALSE", "NULL IS NULL", "n IS NULL", "raw IS NOT NULL", "(n > 1) IS NULL",
@@ -53,6 +54,7 @@ GOOD = [
 BAD = [
     # Literals
     ("9" * 39, "this number is out of range: 38 digits", "9" * 39),
+    ("0." + "0" * 38 + "1", "this number is out of range", "0." + "0" * 38 + "1"),
     ("1e309", "this number is out of range", "1e309"),
     ("٣", "there is no column '٣'", "٣"),
     ("X'1F'", "is not known here", "X'1F'"),
@@ -120,6 +122,7 @@ BAD = [
     ("ts + INTERVAL '1' DAYZ", "INTERVAL does not know 'DAYZ'. Did you mean 'DAY'?", "INTERVAL '1' DAYZ"),
     ("ts + INTERVAL 'x' DAY", "'x' is not a number of day", "INTERVAL 'x' DAY"),
     ("ts - INTERVAL 1 DAY 2 HOURS", "put this sum in brackets", "INTERVAL 1 DAY 2 HOURS"),
+    ("year()", "YEAR takes 1 argument, not 0", "year()"),
     ("year(n)", "YEAR needs a time, and this is a number", "n"),
     ("hour(t)", "HOUR needs a time, and this is a string", "t"),
     ("EXTRACT(YEER FROM ts)", "EXTRACT does not know 'YEER'. Did you mean 'YEAR'?", "EXTRACT(YEER FROM ts)"),
@@ -140,6 +143,7 @@ BAD = [
     ("IF(ok, 1, 'x')", "a number and a string cannot be results of one IF", "IF(ok, 1, 'x')"),
     ("coalesce(n, 'x')", "a number and a string cannot be compared", "coalesce(n, 'x')"),
     ("CAST(n AS INTT)", "SQL was expected", "INTT"),
+    ("CAST(n AS LONGTEXT)", "there is no type 'TEXT' to cast to", "CAST(n AS LONGTEXT)"),
     ("CAST(n AS ARRAY<INT>)", "there is no type 'ARRAY<INT>' to cast to", "CAST(n AS ARRAY<INT>)"),
     ("CAST(t AS TIMESTAMP_NTZ)", "there is no type 'TIMESTAMP_NTZ'", "CAST(t AS TIMESTAMP_NTZ)"),
     ("CAST(ts - ts AS INT)", "an interval cannot be cast", "CAST(ts - ts AS INT)"),

@@ -145,7 +145,7 @@ def test_a_megabyte_in_one_expression(expression):
     assert len(made.steps) == 2
 
 
-@pytest.mark.parametrize("depth", [101, 2_000, 20_000])
+@pytest.mark.parametrize("depth", [101, 5_000])
 @pytest.mark.parametrize(
     ("before", "middle", "after"),
     [

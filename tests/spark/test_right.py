@@ -43,10 +43,10 @@ def test_every_policy(policy, tmp_path, spark):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", list(POLICIES))
-@pytest.mark.parametrize("chunk_rows", [7, 100])
-def test_every_policy_and_several_chunk_sizes(policy, chunk_rows, tmp_path, spark):
-    assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=chunk_rows, batch_rows=60)
+@pytest.mark.parametrize("policy", ["round_robin", "chain", "segment", "threshold", "hnr"])
+def test_every_kind_of_unit_in_small_batches(policy, tmp_path, spark):
+    """Operators, segments and paths with queues half-way up, several queries behind each."""
+    assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=7, batch_rows=60)
 
 
 @pytest.mark.parametrize(("chunk_rows", "batch_rows"), [(1, 100), (13, 60), (1000, None)])

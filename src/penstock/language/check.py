@@ -50,8 +50,10 @@ class Checker:
         self._items = items
         self._span = span
 
-    def family(self, node: exp.Expression) -> Family:
+    def family(self, node: exp.Expression | None) -> Family:
         """Return what kind of value the expression has."""
+        if node is None:  # as in functions that only sqlglot knows
+            self._text.fail("a function in this query misses an argument", self._span)
         for kinds, rule in self._rules:
             if isinstance(node, kinds):
                 return rule(self, node)
@@ -89,7 +91,8 @@ class Checker:
         number = _NUMBER.fullmatch(node.name)
         if number is None:
             self._fail(f"{node.name[:40]!r} is not a number", node)
-        if math.isinf(float(node.name)) if number[2] else len(node.name.lstrip("0.")) > MOST_DIGITS:
+        whole, _, fraction = node.name.partition(".")
+        if math.isinf(float(node.name)) if number[2] else len(whole.lstrip("0") + fraction) > MOST_DIGITS:
             self._fail(f"this number is out of range: {MOST_DIGITS} digits, or 1e308", node)
         return "number"
 
@@ -223,12 +226,12 @@ class Checker:
     def _cast(self, node: exp.Expression) -> Family:
         family = self.family(node.this)
         target = node.args["to"].sql("spark").upper()
-        word = target.split("(")[0].lower()
-        if word not in NAMES:
-            self._fail(f"there is no type {target[:40]!r} to cast to.{nearest(word, NAMES)}", node)
+        word = target.split("(")[0]
+        if word not in NAMES.values():
+            self._fail(f"there is no type {target[:40]!r} to cast to.{nearest(word.lower(), NAMES)}", node)
         if family == "interval":
             self._fail("an interval cannot be cast", node)
-        found = ColumnType(NAMES[word]).family
+        found = ColumnType(word).family
         if found == "time" and not isinstance(node, exp.TryCast):
             self._expect_time(node.this)
         return found
@@ -250,14 +253,15 @@ class Checker:
         wanted, least, result = functions.FUNCTIONS[type(node)]
         word = self._written(node).upper()
         given = [value for value in node.args.values() if isinstance(value, exp.Expression)]
+        # sqlglot reads YEAR(ts) as YEAR(TS_OR_DS_TO_DATE(ts)), and writes it as it was
+        given = [value.this if isinstance(value, exp.TsOrDsToDate) else value for value in given]
+        given = [value for value in given if value is not None]
         if not least <= len(given) <= len(wanted):
             count = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
-            self._fail(f"{word} takes {count} arguments, not {len(given)}", node)
+            self._fail(f"{word} takes {count} argument{'' if count == '1' else 's'}, not {len(given)}", node)
         if isinstance(node, exp.Initcap) and node.expression != exp.Literal.string(" "):
             self._fail(f"{word} takes 1 argument, not 2", node)
         for part, family in zip(given, wanted, strict=False):
-            if isinstance(part, exp.TsOrDsToDate):  # sqlglot's way to say that YEAR('2020-01-01') is fine
-                part = part.this
             self._expect(part, family, word)
         return result
 

@@ -37,7 +37,14 @@ REFUSED_CLAUSES = {
 }
 KNOWN_CLAUSES = {"expressions", "from_", "joins", "where"}
 _SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
-_NOT_BEHIND_COMMA = (TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM, TokenType.WHERE, TokenType.JOIN)
+_NOT_BEHIND_COMMA = (
+    TokenType.ALIAS,
+    TokenType.COMMA,
+    TokenType.FROM,
+    TokenType.JOIN,
+    TokenType.R_PAREN,
+    TokenType.WHERE,
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ def parsed_select(tokens: Tokens) -> Parsed:
         _fail_parse(text, error, tokens.span)
     except (RecursionError, TokenError):  # the second is what sqlglot's tokenizer makes of the first
         text.fail("this query is nested too deeply", tokens.span)
+    except (ValueError, LookupError, AttributeError, TypeError):  # sqlglot stumbles over MAP(a) and DATE_TRUNC()
+        text.fail("SQL was expected, and a function in here has arguments that it cannot have", tokens.span)
     tree = trees[0]
     if len(trees) != 1 or not isinstance(tree, exp.Select):
         word = next((token for token in kept if token.token_type in _SETS), kept[0])
@@ -82,6 +91,8 @@ def _check_start(tokens: Tokens) -> None:
         tokens.fail("VALUES is refused: a query reads streams. CREATE TABLE holds rows that stay")
     if word != "SELECT":
         tokens.fail(f"expected SELECT after AS, not {tokens.seen()}")
+    if len(tokens.tokens) > 1 and tokens.tokens[1].token_type == TokenType.ALIAS:
+        tokens.text.fail("expected a column between SELECT and AS", span_of(tokens.tokens[1]))
 
 
 def _check_signs(text: Text, tokens: Sequence[Token]) -> None:

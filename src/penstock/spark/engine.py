@@ -1,108 +1,27 @@
 """The state of a running system and every decision in it. No clock, no Spark: it is told, and says what to run."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from itertools import chain, pairwise
-from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.language.plan import Plan
 from penstock.language.statements import QueryDef, StreamDef
-from penstock.language.steps import ARRIVAL, Join, seq
+from penstock.language.steps import ARRIVAL, Join
 from penstock.network import Edge, Number
 from penstock.policies import Policy, Scheduler, Service, Unit, Waiting, policy_named
 from penstock.spark.admission import Admitted, Arrived, admitted
 from penstock.spark.columns import hidden_in, is_hidden, numbers
 from penstock.spark.job import Outcome, Window, Work
 from penstock.spark.log import Piece, Queue, StreamLog
-from penstock.spark.measures import Costs, Spread
+from penstock.spark.measures import Costs
+from penstock.spark.state import Emitted, QueryState, Run
+from penstock.spark.walks import Way, joins_from, way_from
 
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
-
-Status = Literal["running", "ending", "ended", "failed"]
-
-
-@dataclass
-class QueryState:
-    """A query since it was created: the rows it sees, how it fares."""
-
-    definition: QueryDef
-    starts: dict[str, int]
-    ends: dict[str, int] | None = None
-    status: Status = "running"
-    reason: str = ""
-    outputs: int = 0
-    response: Spread = field(default_factory=Spread)
-    slowdown: Spread = field(default_factory=Spread)
-
-    @property
-    def name(self) -> str:
-        """The query's name."""
-        return self.definition.name
-
-    @property
-    def live(self) -> bool:
-        """Whether it still makes results."""
-        return self.status in ("running", "ending")
-
-    def seen(self, table: pa.Table) -> pa.Table:
-        """Return the rows made only of rows that the query sees: from its start, up to its end."""
-        streams = [item.relation.name for item in self.definition.streams]
-        if self.ends is None and not any(self.starts[name] for name in streams):
-            return table
-        mask = np.ones(table.num_rows, dtype=bool)
-        for place, name in enumerate(streams):
-            sequence = numbers(table, seq(place))
-            mask &= sequence >= self.starts[name]
-            if self.ends is not None:
-                mask &= sequence < self.ends[name]
-        return table if mask.all() else table.filter(pa.array(mask))
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A unit on its way: what it took, and the work for the job."""
-
-    units: tuple[Unit, ...]
-    taken: Mapping[Edge, tuple[Piece, ...]]
-    work: Work
-    copies: dict[Edge, list[Edge]] = field(default_factory=dict)
-    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
-
-    def onward(self, edge: Edge) -> list[Edge]:
-        """Return the queues that what waits at an edge belongs to by now."""
-        return [edge, *self.copies.get(edge, ())]
-
-    @property
-    def rows(self) -> int:
-        """Rows taken, all entries together."""
-        return sum(piece.rows for pieces in self.taken.values() for piece in pieces)
-
-    @property
-    def first_time(self) -> float:
-        """The earliest time of a row taken."""
-        return min((piece.first_time for pieces in self.taken.values() for piece in pieces), default=math.inf)
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """Results for a query's sink."""
-
-    query: str
-    rows: pa.Table
-
-
-@dataclass(frozen=True)
-class _Way:
-    """From one entry of a unit on: the joins that a run reaches, and whether it makes anything but for them."""
-
-    joins: tuple[Edge, ...]
-    other: bool
 
 
 class Engine:
@@ -173,7 +92,7 @@ class Engine:
         self.plan = plan
         self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
         self._wanted = plan.wanted()
-        self._ways: dict[Unit, dict[Edge, _Way]] = {}
+        self._ways: dict[Unit, dict[Edge, Way]] = {}
         self._windows: dict[str, list[tuple[str, int]]] = {}
         for name, step in plan.steps.items():
             if isinstance(step, Join):
@@ -303,7 +222,7 @@ class Engine:
         for edge, pieces in taken.items():
             low = min(piece.first_time for piece in pieces)
             high = max(piece.last_time for piece in pieces)
-            for join in self._joins_from(edge, through):
+            for join in joins_from(self.plan, edge, through):
                 self._add_probes(probes, join, low, high)
         return Work(self.plan, takes, through, probes, self._wanted)
 
@@ -328,17 +247,6 @@ class Engine:
         if not path:
             edges = [edge for edge in edges if edge.port == entry.port]
         return sorted(frozenset().union(*(self._wanted[edge] for edge in edges)))
-
-    def _joins_from(self, entry: Edge, through: frozenset[Edge]) -> Iterator[Edge]:
-        pending, seen = [entry], {entry}
-        while pending:
-            edge = pending.pop()
-            if isinstance(self.plan.steps[edge.target], Join):
-                yield edge
-            for onward in self.plan.network.out_edges.get(edge.target, ()):
-                if onward in through and onward not in seen:
-                    seen.add(onward)
-                    pending.append(onward)
 
     def _look(self, unit: Unit) -> Waiting | None:
         ways = self._ways_of(unit)
@@ -366,7 +274,7 @@ class Engine:
         limit = self._service.limit(waiting)
         return MOST_ROWS if limit is None else min(int(limit), MOST_ROWS)
 
-    def _overhead(self, ways: Mapping[Edge, _Way]) -> float:
+    def _overhead(self, ways: Mapping[Edge, Way]) -> float:
         """Return what a run costs before its first row: the job, and the windows it has to look through."""
         rows = 0
         for way in ways.values():
@@ -381,31 +289,12 @@ class Engine:
 
     # Frontiers ----------------------------------------------------------------------------------------------
 
-    def _ways_of(self, unit: Unit) -> Mapping[Edge, _Way]:
+    def _ways_of(self, unit: Unit) -> Mapping[Edge, Way]:
         if unit not in self._ways:
-            self._ways[unit] = {edge: self._way(edge, unit.through) for edge in unit.entries}
+            self._ways[unit] = {edge: way_from(self.plan, edge, unit.through) for edge in unit.entries}
         return self._ways[unit]
 
-    def _way(self, entry: Edge, through: frozenset[Edge]) -> _Way:
-        """Follow a run from an entry on; what lies behind a join waits for other streams, the rest does not."""
-        network = self.plan.network
-        roots = {query.root for query in network.queries}
-        joins: list[Edge] = []
-        other = False
-        pending, seen = [entry], {entry}
-        while pending:
-            edge = pending.pop()
-            if isinstance(self.plan.steps[edge.target], Join):
-                joins.append(edge)
-                continue
-            out = network.out_edges.get(edge.target, ())
-            other = other or edge.target in roots or any(each not in through for each in out)
-            fresh = [each for each in out if each in through and each not in seen]
-            seen.update(fresh)
-            pending += fresh
-        return _Way(tuple(joins), other)
-
-    def _bound_of(self, entry: Edge, way: _Way) -> float:
+    def _bound_of(self, entry: Edge, way: Way) -> float:
         """Return up to which time rows of an entry may run now.
 
         If a run makes something besides what lies behind joins, it may go on at any time: it stops before a join
@@ -502,23 +391,6 @@ class Engine:
             for each in run.onward(edge):
                 if each in self.queues:
                     self.queues[each].put_back(pieces)
-
-    def leaving(self, run: Run) -> list[str]:
-        """Return the operators of a run whose output leaves it, as results or into queues."""
-        network, through = run.work.plan.network, run.work.through
-        roots = {query.root for query in network.queries}
-        found: dict[str, None] = {}
-        pending = list(run.taken)
-        seen = set(pending)
-        while pending:
-            edge = pending.pop()
-            out = network.out_edges.get(edge.target, ())
-            if edge.target in roots or any(each not in through for each in out):
-                found[edge.target] = None
-            fresh = [each for each in out if each in through and each not in seen]
-            seen.update(fresh)
-            pending += fresh
-        return list(found)
 
     def users_of(self, run: Run, operator: str) -> list[str]:
         """Return the queries that cannot do without an operator's output in a run."""

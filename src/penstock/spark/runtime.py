@@ -18,14 +18,16 @@ from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
 from penstock.spark.checks import check_script
 from penstock.spark.clock import Clock, WallClock
-from penstock.spark.engine import Engine, Run
+from penstock.spark.engine import Engine
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.session import explained
 from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
-from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+from penstock.spark.state import Run
+from penstock.spark.summary import Counts, Summary, query_summary, stream_summary
+from penstock.spark.walks import leaving
 
 POLICY = "bsd"
 CHUNK_ROWS = 50_000
@@ -37,15 +39,6 @@ _TICK_US = 250_000
 _GIVE_UP = 3
 _LAST_JOB_S = 5.0
 _ONLY_QUERIES = "while a script runs, queries can be created and dropped; streams and tables cannot"
-
-
-@dataclass
-class _Counts:
-    rows: int = 0
-    late: int = 0
-    malformed: int = 0
-    silent_since: int | None = None
-    held: bool = False
 
 
 @dataclass
@@ -102,7 +95,7 @@ class Runtime:
         self._schemas: dict[str, pa.Schema] = {}
         for query in script.queries.values():
             self._create(query)
-        self._counts = {name: _Counts() for name in script.streams}
+        self._counts = {name: Counts() for name in script.streams}
         self._requests: deque[_Request] = deque()
         self._stopping = threading.Event()
         self._finishing = False
@@ -318,7 +311,7 @@ class Runtime:
             return
         self._failures += 1
         culprits: dict[str, str] = {}
-        for operator in self.engine.leaving(run):
+        for operator in leaving(run.work.plan, run.taken, run.work.through):
             try:
                 self._execute(self.engine.work_again(run, frozenset({operator})))
             except Exception as again:
@@ -434,45 +427,8 @@ class Runtime:
             peak_bytes=self._peak,
             abandoned_rows=self._abandoned,
             setup_s=engine.costs.setup_s,
-            streams={name: self._stream_summary(name, now) for name in engine.streams},
-            queries={name: self._query_summary(name) for name in engine.queries},
-        )
-
-    def _stream_summary(self, name: str, now: int) -> StreamSummary:
-        log, counts = self.engine.streams[name], self._counts[name]
-        edges = self.engine.plan.network.out_edges.get(name, ())
-        oldest = min(
-            (queue.pieces[0].arrival for edge in edges if (queue := self.engine.queues[edge]).pieces), default=None
-        )
-        return StreamSummary(
-            rows=counts.rows,
-            late=counts.late,
-            malformed=counts.malformed,
-            waiting_rows=max((self.engine.queues[edge].rows for edge in edges), default=0),
-            waiting_bytes=self.engine.backlog(name),
-            kept_bytes=log.bytes,
-            lag_s=0.0 if oldest is None else (now - oldest) / 1e6,
-            ended=log.ended,
-            held=counts.held,
-        )
-
-    def _query_summary(self, name: str) -> QuerySummary:
-        state = self.engine.queries[name]
-        ends = state.ends or {each: self.engine.streams[each].next_sequence for each in state.starts}
-        return QuerySummary(
-            status=state.status,
-            reason=state.reason,
-            first=dict(state.starts),
-            end=dict(ends),
-            outputs=state.outputs,
-            avg_response=state.response.mean,
-            max_response=state.response.most,
-            l2_response=state.response.l2,
-            avg_slowdown=state.slowdown.mean,
-            max_slowdown=state.slowdown.most,
-            l2_slowdown=state.slowdown.l2,
-            recent_response=state.response.recent,
-            recent_slowdown=state.slowdown.recent,
+            streams={name: stream_summary(engine, name, counts, now) for name, counts in self._counts.items()},
+            queries={name: query_summary(engine, name) for name in engine.queries},
         )
 
 

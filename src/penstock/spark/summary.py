@@ -4,10 +4,23 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.spark.engine import Engine
+
+
+@dataclass
+class Counts:
+    """What came of a stream: rows in, rows turned away, since when it is silent, whether it is held back."""
+
+    rows: int = 0
+    late: int = 0
+    malformed: int = 0
+    silent_since: int | None = None
+    held: bool = False
+
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A stream: rows in, rows turned away, how far its frontier is behind the clock or the furthest stream."""
+    """A stream: rows in, rows turned away, how long the oldest row that waits has waited."""
 
     rows: int
     late: int
@@ -15,7 +28,7 @@ class StreamSummary:
     waiting_rows: int
     waiting_bytes: int
     kept_bytes: int
-    lag_s: float | None
+    lag_s: float
     ended: bool
     held: bool
     """Whether it is not read at the moment, because too much waits."""
@@ -79,3 +92,42 @@ class Summary:
         for query in found["queries"].values():
             query["from"], query["to"] = query.pop("first"), query.pop("end")
         return found
+
+
+def stream_summary(engine: Engine, name: str, counts: Counts, now_us: int) -> StreamSummary:
+    """Return how a stream stands."""
+    log = engine.streams[name]
+    queues = [engine.queues[edge] for edge in engine.plan.network.out_edges.get(name, ())]
+    oldest = min((queue.pieces[0].arrival for queue in queues if queue.pieces), default=now_us)
+    return StreamSummary(
+        rows=counts.rows,
+        late=counts.late,
+        malformed=counts.malformed,
+        waiting_rows=max((queue.rows for queue in queues), default=0),
+        waiting_bytes=engine.backlog(name),
+        kept_bytes=log.bytes,
+        lag_s=(now_us - oldest) / 1e6,
+        ended=log.ended,
+        held=counts.held,
+    )
+
+
+def query_summary(engine: Engine, name: str) -> QuerySummary:
+    """Return how a query stands."""
+    state = engine.queries[name]
+    ends = state.ends or {each: engine.streams[each].next_sequence for each in state.starts}
+    return QuerySummary(
+        status=state.status,
+        reason=state.reason,
+        first=dict(state.starts),
+        end=dict(ends),
+        outputs=state.outputs,
+        avg_response=state.response.mean,
+        max_response=state.response.most,
+        l2_response=state.response.l2,
+        avg_slowdown=state.slowdown.mean,
+        max_slowdown=state.slowdown.most,
+        l2_slowdown=state.slowdown.l2,
+        recent_response=state.response.recent,
+        recent_slowdown=state.slowdown.recent,
+    )

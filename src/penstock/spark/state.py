@@ -1,0 +1,90 @@
+"""What the engine keeps of a query and of a run, as values."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.language.statements import QueryDef
+from penstock.language.steps import seq
+from penstock.network import Edge
+from penstock.policies import Unit
+from penstock.spark.columns import numbers
+from penstock.spark.job import Work
+from penstock.spark.log import Piece
+from penstock.spark.measures import Spread
+
+Status = Literal["running", "ending", "ended", "failed"]
+
+
+@dataclass
+class QueryState:
+    """A query since it was created: the rows it sees, how it fares."""
+
+    definition: QueryDef
+    starts: dict[str, int]
+    ends: dict[str, int] | None = None
+    status: Status = "running"
+    reason: str = ""
+    outputs: int = 0
+    response: Spread = field(default_factory=Spread)
+    slowdown: Spread = field(default_factory=Spread)
+
+    @property
+    def name(self) -> str:
+        """The query's name."""
+        return self.definition.name
+
+    @property
+    def live(self) -> bool:
+        """Whether it still makes results."""
+        return self.status in ("running", "ending")
+
+    def seen(self, table: pa.Table) -> pa.Table:
+        """Return the rows made only of rows that the query sees: from its start, up to its end."""
+        streams = [item.relation.name for item in self.definition.streams]
+        if self.ends is None and not any(self.starts[name] for name in streams):
+            return table
+        mask = np.ones(table.num_rows, dtype=bool)
+        for place, name in enumerate(streams):
+            sequence = numbers(table, seq(place))
+            mask &= sequence >= self.starts[name]
+            if self.ends is not None:
+                mask &= sequence < self.ends[name]
+        return table if mask.all() else table.filter(pa.array(mask))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A unit on its way: what it took, and the work for the job."""
+
+    units: tuple[Unit, ...]
+    taken: Mapping[Edge, tuple[Piece, ...]]
+    work: Work
+    copies: dict[Edge, list[Edge]] = field(default_factory=dict)
+    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
+
+    def onward(self, edge: Edge) -> list[Edge]:
+        """Return the queues that what waits at an edge belongs to by now."""
+        return [edge, *self.copies.get(edge, ())]
+
+    @property
+    def rows(self) -> int:
+        """Rows taken, all entries together."""
+        return sum(piece.rows for pieces in self.taken.values() for piece in pieces)
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row taken."""
+        return min((piece.first_time for pieces in self.taken.values() for piece in pieces), default=math.inf)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Results for a query's sink."""
+
+    query: str
+    rows: pa.Table
