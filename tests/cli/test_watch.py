@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from penstock.cli.watch import Watcher
+from penstock.cli.watch import Watcher, stamp_of
 from penstock.errors import RunError
 from penstock.language.script import Script
 
@@ -34,7 +34,7 @@ def watched(tmp_path):
     path = tmp_path / "a.sql"
     path.write_text(FIRST)
     run, said = Pretended(), []
-    watcher = Watcher(path, Script.read(path), run, lambda name: name in run.live, said.append)
+    watcher = Watcher(path, stamp_of(path), Script.read(path), run, lambda name: name in run.live, said.append)
 
     def change(text):
         path.write_text(text)

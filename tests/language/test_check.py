@@ -95,6 +95,8 @@ BAD = [
     ("-t", "- needs a number, and this is a string", "t"),
     ("round(t)", "ROUND needs a number, and this is a string", "t"),
     ("round(x, 1, 2)", "ROUND takes 1 to 2 arguments, not 3", "round(x, 1, 2)"),
+    ("ceil(x, 1, 2)", "CEIL takes 1 to 2 arguments, not 3", "ceil(x, 1, 2)"),
+    ("and(ok, ok)", "'and' is not known here", "and(ok, ok)"),
     ("n << 2", "'n << 2' is not known here", "n << 2"),
     ("log(2, x)", "'log' is not known here", "log(2, x)"),
     ("sqr(x)", "'sqr' is not known here. Did you mean 'sqrt'?", "sqr(x)"),

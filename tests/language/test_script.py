@@ -126,7 +126,7 @@ def test_a_megabyte_of_queries():
     start = time.perf_counter()
     script = Script.parse(DECLARED + "\n".join(lines))
     assert len(Plan.of(script).steps) == 3000
-    assert time.perf_counter() - start < 15  # 1.5 s on an idle machine; what is quadratic takes minutes
+    assert time.perf_counter() - start < 30  # 1.5 s on an idle machine; what is quadratic takes minutes
 
 
 @pytest.mark.parametrize(

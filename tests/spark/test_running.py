@@ -1,5 +1,6 @@
 """A script while it runs: queries come and go, fail, end; rows late and malformed; every kind of source."""
 
+import gzip
 import json
 import socket
 import threading
@@ -181,6 +182,7 @@ def test_files_that_cannot_be_read_are_turned_away_whole(tmp_path, spark):
     """
     found = ps.run(script, spark=spark, drain=True)
     assert sorted(found.results["q"].column("v").to_pylist(), key=str) == [1, 2, 3, None]
+    assert found.summary.queries["q"].status == "ended"
     reasons = [row["reason"] for row in found.rejected["s"].to_pylist()]
     assert len(reasons) == 3
     assert "b.parquet cannot be read" in reasons[0]
@@ -191,16 +193,43 @@ def test_files_that_cannot_be_read_are_turned_away_whole(tmp_path, spark):
 def test_csv_columns_are_found_by_the_header(tmp_path, spark):
     data = tmp_path / "c"
     data.mkdir()
-    (data / "a.csv").write_text("extra,V,name\nx,1,one\ny,2,two\n")
+    (data / "a.csv").write_text("extra,V,name\nx,1,one\ny,2,two\nz,3\n")
     (data / "b.csv").write_text("name,v\nthree,3\nfour,four\n")
     (data / "c.csv").write_text("name\nfive\n")
+    with gzip.open(data / "d.csv.gz", "wt") as file:
+        file.write('name,v\n"say ""six"", please",6\n"se\nven",7\n')
+    (data / "e.csv").write_text("x\n" * 1000 + "y" * 200_000)
     script = f"""
         CREATE STREAM s (v INT, name STRING) FROM files WITH (path = '{data}', format = 'csv');
         CREATE QUERY q AS SELECT * FROM s;
     """
     found = ps.run(script, spark=spark, drain=True)
-    assert rows_of(found.results["q"]) == [(1, "one"), (2, "two"), (3, "three")]
-    assert found.summary.streams["s"].malformed == 2
+    assert rows_of(found.results["q"]) == [
+        (1, "one"),
+        (2, "two"),
+        (3, "three"),
+        (6, 'say "six", please'),
+        (7, "se\nven"),
+    ]
+    reasons = [row["reason"] for row in found.rejected["s"].to_pylist()]
+    assert len(reasons) == 4  # a short row, one that does not fit, two files without the columns
+    assert "c.csv cannot be read: c.csv has no column 'v'" in reasons[2]
+
+
+def test_a_stored_table_of_several_files_in_a_folder_further_up(tmp_path, spark):
+    (tmp_path / "table").mkdir()
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "table" / "a.csv").write_text("k,name\n1,one\n")
+    (tmp_path / "table" / "b.csv").write_text("k,name\n2,two\n2,zwei\n")
+    (tmp_path / "deep" / "script.sql").write_text("""
+        CREATE STREAM s (k INT) FROM poisson WITH (rate = 1000, rows = 40, k_high = 3);
+        CREATE TABLE t (k INT, name STRING) FROM csv WITH (path = '../table');
+        CREATE QUERY q AS SELECT s.k, name FROM s, t WHERE s.k = t.k;
+        CREATE QUERY every AS SELECT k FROM s;
+    """)
+    found = ps.run(tmp_path / "deep" / "script.sql", spark=spark, drain=True)
+    keys = found.results["every"].column("k").to_pylist()
+    assert found.results["q"].num_rows == keys.count(1) + 2 * keys.count(2)
 
 
 @pytest.mark.parametrize(
@@ -317,6 +346,21 @@ def test_results_go_to_a_function(spark):
     assert {query for query, _ in seen} == {"values"}
     assert sum(rows.num_rows for _, rows in seen) == 5
     assert found.results == {}
+
+
+def test_a_stream_is_not_read_ahead_for_a_partner_that_is_silent(tmp_path, spark):
+    """Rows wait for a stream that may come any time: the memory they may take is kept all the same."""
+    script = f"""
+        CREATE STREAM a (k INT, v INT) FROM poisson WITH (rate = 20000);
+        CREATE STREAM b (k INT, at TIMESTAMP) FROM files
+          WITH (path = '{tmp_path}', format = 'json', timestamp = 'at');
+        CREATE QUERY q AS SELECT a.v FROM a [RANGE 1 SECONDS], b [ROWS 5] WHERE a.k = b.k;
+        SET memory = '64KB';
+    """
+    summary = ps.run(script, spark=spark, seconds=4).summary
+    assert summary.streams["a"].held
+    assert summary.waiting_bytes < 400_000
+    assert summary.queries["q"].status == "stopped"
 
 
 def test_backpressure_holds_sources_and_loses_nothing(tmp_path, spark):

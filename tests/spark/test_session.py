@@ -22,8 +22,6 @@ def test_no_java(tmp_path, monkeypatch):
     assert java_version() == (None, None)
     with pytest.raises(RunError, match=r"Spark needs Java 17 or newer; no Java was found\..*openjdk"):
         check_java()
-    with pytest.raises(RunError, match="no Java was found"), spark_session():
-        pass
 
 
 @pytest.mark.parametrize(
@@ -62,7 +60,5 @@ def test_errors_come_down_to_a_line():
         "An error occurred while calling o1.x.\n: org.apache.spark.SparkArithmeticException: [DIVIDE_BY_ZERO] "
         "Division by zero. Use `try_divide` to tolerate. SQLSTATE: 22012\n\tat org.apache.spark…"
     )
-    assert explained(error).startswith("Division by zero.")
-    assert explained(error).endswith("[DIVIDE_BY_ZERO]")
-    assert "\n" not in explained(error)
+    assert explained(error) == "Division by zero. [DIVIDE_BY_ZERO]"
     assert explained(RuntimeError()) == "RuntimeError"

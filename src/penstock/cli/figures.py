@@ -73,13 +73,13 @@ def _headline(title: str, summary: "Summary") -> Text:
     results, jobs = plural(summary.rows_out, "result"), plural(summary.jobs, "job")
     line = Text().append(title, style="bold").append(f" under {summary.policy}, {summary.seconds:,.1f} s: ")
     line.append(f"{plural(summary.rows_in, 'row')} in, {results}, {jobs}, {summary.utilization:.0%} busy\n")
-    setup = f"a job costs {seconds(summary.setup_s)} s before its first row"
-    return line.append(f"at most {size(summary.peak_bytes)} waited; {setup}", style="dim")
+    setup = "" if summary.setup_s is None else f"; a job costs {seconds(summary.setup_s)} s before its first row"
+    return line.append(f"at most {size(summary.peak_bytes)} waited{setup}", style="dim")
 
 
 def _streams(streams: "Mapping[str, StreamSummary]") -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, **COMPACT)
-    table.add_column("stream", overflow="fold")
+    table.add_column("stream", no_wrap=True)
     for column in ("rows in", "late", "malformed", "still waiting", ""):
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for name, stream in streams.items():
@@ -97,7 +97,7 @@ def _queries(queries: "Mapping[str, QuerySummary]") -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for name, query in queries.items():
         label = Text(name)
-        if query.status != "running":
+        if query.status == "failed":
             label.append(f"\n{query.status}", style=STATUS.get(query.status, ""))
         seen = "\n".join(f"{each} {first:,} to {query.end[each]:,}" for each, first in query.first.items())
         figures: list[str | Text] = [NONE] * 3

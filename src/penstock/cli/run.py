@@ -60,7 +60,7 @@ def run(
 ) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
-    Exits with 1 if a query failed, with 2 if the call was wrong.
+    Exits with 1 if the work failed, be it one query, with 2 if the call was wrong; Ctrl-C ends it well, with 0.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
@@ -73,9 +73,10 @@ def run(
         raise typer.BadParameter(f"{seconds:g} is not a time to run for", param_hint="--seconds")
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
-    from penstock.cli.watch import Watcher
+    from penstock.cli.watch import Watcher, stamp_of
     from penstock.language.script import Script
 
+    read = stamp_of(file)  # before it is read: an edit while Spark starts is an edit
     script = Script.read(file)
     chosen = chosen_policy(policy, script)
     goal = _goal(seconds, drain)
@@ -114,7 +115,9 @@ def run(
                 queries = plural(len(script.queries), "query", "queries")
                 view.event(f"running {queries} on {plural(len(script.streams), 'stream')}, {goal}")
             if watch:
-                watcher = Watcher(file, script, running, partial(_is_live, view), view.event, policy is not None)
+                watcher = Watcher(
+                    file, read, script, running, partial(_is_live, view), view.event, policy is not None
+                )
                 screen.enter_context(watcher)
             summary = _followed(running, signals, view, spark_log)
         if as_json:

@@ -31,6 +31,15 @@ class Executes(Protocol):
         ...
 
 
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what tells one version of a file from another; None while an editor is about to put it back."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 class Watcher:
     """Keeps a run as its file says, from a thread of its own.
 
@@ -41,6 +50,7 @@ class Watcher:
     def __init__(
         self,
         path: Path,
+        read: Stamp | None,
         script: Script,
         running: Executes,
         is_live: Callable[[str], bool],
@@ -55,7 +65,7 @@ class Watcher:
         self._fixed_policy = fixed_policy
         self._there = set(script.queries)
         self._waiting: dict[str, QueryDef] = {}
-        self._read = self._seen = self._stamp()
+        self._read = self._seen = read
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="penstock-watch", daemon=True)
 
@@ -72,7 +82,7 @@ class Watcher:
 
     def look(self) -> None:
         """Look at the file once, and do what is to be done."""
-        before, self._seen = self._seen, self._stamp()
+        before, self._seen = self._seen, stamp_of(self._path)
         if self._seen is not None and self._seen == before and self._seen != self._read:
             self._read = self._seen
             self._follow()
@@ -81,13 +91,6 @@ class Watcher:
                 del self._waiting[name]
                 if self._execute(f"CREATE QUERY `{name}` AS {query.sql}"):
                     self._there.add(name)
-
-    def _stamp(self) -> Stamp | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None  # an editor may be about to put it back
-        return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _follow(self) -> None:
         try:

@@ -14,6 +14,17 @@ E = TypeVar("E", bound=exp.Expr)
 class _Parser(SparkParser):
     STRICT_CAST = True  # CAST is exp.Cast, and TRY_CAST alone exp.TryCast
     ADD_JOIN_ON_TRUE = False  # a JOIN without ON has no condition, rather than a TRUE nobody wrote
+    # Left out: names that Spark does not know, and readers that pass over what they do not expect.
+    FUNCTIONS = {
+        name: build
+        for name, build in SparkParser.FUNCTIONS.items()
+        if name not in ("AND", "OR") and not name.endswith("_TO_DATE_STR")
+    } | {"MOD": lambda args: exp.Paren(this=SparkParser.FUNCTIONS["MOD"](args))}  # or ~MOD(a, b) is (~a) % b
+    FUNCTION_PARSERS = {  # noqa: RUF012
+        name: read
+        for name, read in SparkParser.FUNCTION_PARSERS.items()
+        if name not in ("AND", "CEIL", "FLOOR", "OR")
+    }
 
     def _parse_unary(self) -> exp.Expr | None:
         start = self._curr.start

@@ -20,6 +20,12 @@ def _text(value: Value) -> str:
     return value
 
 
+def _character(value: Value) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value in '"\n\r':
+        raise ValueError("must be one character in quotes, such as ';'")
+    return value
+
+
 def _flag(value: Value) -> bool:
     if not isinstance(value, bool):
         raise ValueError("must be true or false")
@@ -74,7 +80,7 @@ _CLOCK: dict[str, Check] = {
 _STREAM: dict[str, Check] = {"timestamp": _text, "lateness": duration, "idle": duration}
 _RATE: dict[str, Check] = {"rate": _number(0, strictly=True)}
 _FORMATS = _one_of("parquet", "json", "csv")
-_CSV: dict[str, Check] = {"header": _flag, "delimiter": _text}
+_CSV: dict[str, Check] = {"header": _flag, "delimiter": _character}
 
 STREAMS: Mapping[str, Kind] = {
     "bursty": Kind(
@@ -101,7 +107,7 @@ STREAMS: Mapping[str, Kind] = {
             "host": _text,
             "port": _number(1, 65535, whole=True),
             "format": _one_of("json", "csv"),
-            "delimiter": _text,
+            "delimiter": _character,
             "listen": _flag,
         },
         ("port",),

@@ -1,5 +1,6 @@
 """What can be known to be wrong before Spark is started."""
 
+import os
 from pathlib import Path
 
 from penstock.errors import RunError
@@ -38,7 +39,7 @@ def found_path(folder: Path, written: str, what: str) -> Path:
     for found in (folder / given, Path.cwd() / given):
         try:
             if found.exists() or any(found.parent.glob(found.name)):
-                return found.absolute()
+                return Path(os.path.normpath(found.absolute()))
         except (OSError, ValueError) as error:
             raise RunError(f"{what}: {written!r} is not a path: {error}") from error
     raise RunError(f"{what}: there is no file or folder {written!r} (looked in {folder.absolute()})")

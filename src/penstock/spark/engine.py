@@ -78,6 +78,12 @@ class Engine:
         state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
         self._remove(name)
 
+    def end(self, *, worked_off: bool) -> None:
+        """Say of the queries that still run how they ended: with everything worked off, or stopped before."""
+        for state in self.queries.values():
+            if state.live:
+                state.status = "ended" if worked_off else "stopped"
+
     def set_policy(self, policy: str | Policy) -> None:
         """Go on with another policy."""
         self.policy = policy_named(policy)
@@ -320,6 +326,17 @@ class Engine:
                 bounds.append(frontier if other < join.port else frontier + 1)
         return min(bounds, default=math.inf)
 
+    def waited_for(self) -> set[str]:
+        """Return the streams whose frontiers hold rows back that wait for a join."""
+        found: set[str] = set()
+        for name, step in self.plan.steps.items():
+            if isinstance(step, Join):
+                for port in range(len(step.ports)):
+                    if self._first_waiting(step, name, port) < math.inf:
+                        others = [each.stream for place, each in enumerate(step.ports) if place != port]
+                        found.add(min(others, key=lambda stream: self.streams[stream].frontier))
+        return found
+
     def release(self) -> None:
         """Let go of the rows that no window can need any more."""
         for name, log in self.streams.items():
@@ -341,9 +358,14 @@ class Engine:
         """Return the earliest time of a row of that port that may still come to probe."""
         step = self.plan.steps[join]
         assert isinstance(step, Join)
+        earliest = min(self.streams[step.ports[port].stream].frontier + 1, self._first_waiting(step, join, port))
+        return min([earliest, *(run.first_time for run in self.in_flight)])
+
+    def _first_waiting(self, step: Join, join: str, port: int) -> float:
+        """Return the earliest time of a row that waits on the way to a port."""
         here = step.ports[port]
         nodes = [here.stream, *here.path]
-        earliest = self.streams[here.stream].frontier + 1
+        earliest = math.inf
         for edge in self.plan.network.in_edges[join]:
             if edge.port == port:
                 earliest = min(earliest, self.queues[edge].first_time)
@@ -351,7 +373,7 @@ class Engine:
             for edge in self.plan.network.in_edges[target]:
                 if edge.source == source:
                     earliest = min(earliest, self.queues[edge].first_time)
-        return min([earliest, *(run.first_time for run in self.in_flight)])
+        return earliest
 
     # What came of it ----------------------------------------------------------------------------------------
 

@@ -216,19 +216,14 @@ class StreamLog:
         """Return how many of the oldest pieces no row with a time of `low` or later can find in the window."""
         if low == math.inf:
             return len(self.pieces)
-        count = 0
-        for place, piece in enumerate(self.pieces):
-            if window.kind == "range":
-                passed = piece.last_time < low - window.size
-            else:
-                later = sum(
-                    int(np.count_nonzero((each.times > piece.last_time) & (each.times < low)))
-                    if self.definition.lateness_us
-                    else each.ready(low - 1)
-                    for each in self.pieces[place + 1 :]
-                )
-                passed = later >= window.size
-            if not passed:
-                break
-            count += 1
-        return count
+        lasts = np.array([piece.last_time for piece in self.pieces])
+        if window.kind == "range":
+            passed = lasts < low - window.size
+        else:
+            # A piece is pushed out by rows later than its last and before whoever can still come to probe
+            times = np.concatenate([piece.times for piece in self.pieces])
+            if self.definition.lateness_us:
+                times.sort()
+            before = np.searchsorted(times, low, side="left")
+            passed = before - np.searchsorted(times, lasts, side="right") >= window.size
+        return len(passed) if passed.all() else int(np.argmin(passed))

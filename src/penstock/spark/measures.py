@@ -35,7 +35,12 @@ class Costs:
     @property
     def setup_s(self) -> float:
         """What a job costs whatever it does: nearly the least that any recent one took."""
-        return float(np.quantile(self._recent, 0.1)) if len(self._recent) >= 5 else SETUP_S
+        return float(np.quantile(self._recent, 0.1)) if self.is_measured else SETUP_S
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether enough jobs ran to say what one costs."""
+        return len(self._recent) >= 5
 
     @property
     def chunk_rows(self) -> float:

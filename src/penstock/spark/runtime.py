@@ -21,7 +21,7 @@ from penstock.spark.clock import Clock, WallClock
 from penstock.spark.engine import Engine
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.prepare import loaded_tables, result_schema
-from penstock.spark.session import explained
+from penstock.spark.session import check_alive, explained
 from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
@@ -89,7 +89,7 @@ class Runtime:
             settings.get("memory"),
         )
         self._around = Surroundings(
-            spark, script.folder, drain, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
+            spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
         )
         self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
@@ -150,6 +150,7 @@ class Runtime:
                     self._loop(pool)
                 finally:
                     self._leave()
+            self.engine.end(worked_off=self._done())
             for sink in self._sinks:
                 sink.close()
         finally:
@@ -169,7 +170,8 @@ class Runtime:
             committed = self._collect()
             for name in self.engine.finish_endings():
                 self._on_event(f"query {name} ended")
-            self.engine.release()
+            if admitted or committed:
+                self.engine.release()
             self._watch()
             submitted = self._submit(pool)
             if self._done():
@@ -230,9 +232,10 @@ class Runtime:
         return some
 
     def _held_up(self) -> bool:
-        """If nothing can run because all rows wait for streams that are held back, read one of those anyway."""
-        held = [name for name, counts in self._counts.items() if counts.held and not self._sources[name].ended]
-        if not held or not self.engine.waiting_rows():
+        """If rows wait for a stream that is held back itself, read that one anyway: nothing else could go on."""
+        blocking = self.engine.waited_for()
+        held = [name for name in blocking if self._counts[name].held and not self._sources[name].ended]
+        if not held:
             return False
         furthest_back = min(held, key=lambda name: self.engine.streams[name].frontier)
         return self._poll(furthest_back, self._sources[furthest_back])
@@ -318,18 +321,12 @@ class Runtime:
                 for name in self.engine.users_of(run, operator):
                     culprits.setdefault(name, explained(again))
         if culprits:
-            self._check_alive()
+            check_alive(self._spark)
             for name, reason in culprits.items():
                 self.engine.stop(name, reason)
                 self._on_event(f"query {name} stopped: {reason}")
         elif self._failures >= _GIVE_UP:
             raise RunError(f"a job failed {_GIVE_UP} times, and no query alone is to blame: {explained(error)}")
-
-    def _check_alive(self) -> None:
-        try:
-            self._spark.range(1).count()
-        except Exception as error:
-            raise RunError(f"Spark does not answer any more: {explained(error)}") from error
 
     # What is asked for --------------------------------------------------------------------------------------
 
@@ -426,7 +423,7 @@ class Runtime:
             waiting_bytes=engine.waiting_bytes(),
             peak_bytes=self._peak,
             abandoned_rows=self._abandoned,
-            setup_s=engine.costs.setup_s,
+            setup_s=engine.costs.setup_s if engine.costs.is_measured else None,
             streams={name: stream_summary(engine, name, counts, now) for name, counts in self._counts.items()},
             queries={name: query_summary(engine, name) for name in engine.queries},
         )

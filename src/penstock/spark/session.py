@@ -1,5 +1,6 @@
 """Spark sessions: made quietly, on loopback, with a clear word where Java is missing."""
 
+import contextlib
 import logging
 import os
 import re
@@ -114,7 +115,8 @@ def spark_session(
         with _hushed(noise):
             yield spark
     finally:
-        spark.stop()
+        with contextlib.suppress(Exception):  # it may have gone
+            spark.stop()
 
 
 @contextmanager
@@ -148,14 +150,15 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
 @contextmanager
 def _hushed(noise: bool) -> Iterator[None]:
     """Keep PySpark from logging every error of a job with its Java stack: Penstock says it in a line."""
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    level = logger.level
-    if not noise:
+    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers if not noise else ():
         logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _short(error: BaseException) -> str:
@@ -179,8 +182,20 @@ def prepared(spark: SparkSession) -> Iterator[None]:
                 spark.conf.set(key, old)
 
 
+def check_alive(spark: SparkSession) -> None:
+    """Raise if Spark itself has gone, which is nobody's rows' fault."""
+    try:
+        spark.range(1).count()
+    except Exception as error:
+        raise RunError(f"Spark does not answer any more: {explained(error)}") from error
+
+
 def explained(error: BaseException) -> str:
     """Return what went wrong in a job, in a line: Spark's own condition and message, without its stack."""
     text = str(error)
     found = re.search(r"\[([A-Z_0-9.]+)\]\s*([^\n]*)", text)
-    return (f"{found[2].strip()} [{found[1]}]" if found else _short(error))[:400]
+    if found is None:
+        return _short(error)
+    # What follows is advice on functions and settings that a script does not have
+    said = re.split(r" (?:Use|To tolerate|If necessary) |, (?:use|set) `| SQLSTATE", found[2])[0].strip()
+    return f"{said[:350]} [{found[1]}]"

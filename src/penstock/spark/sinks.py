@@ -89,7 +89,7 @@ class Parquet:
         self._old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected")]
         if self._old and not overwrite:
             raise RunError(
-                f"{self._folder} holds results already ({self._old[0].name}): choose another, or --overwrite"
+                f"{self._folder} holds results already ({self._old[0].name}): choose another, or overwrite them"
             )
         self._guarded(lambda: self._folder.mkdir(parents=True, exist_ok=True))
 
@@ -114,7 +114,7 @@ class Parquet:
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Write rows that were turned away as one more file."""
         place = f"_rejected/stream={stream}"
-        (self._folder / place).mkdir(parents=True, exist_ok=True)
+        self._guarded(partial((self._folder / place).mkdir, parents=True, exist_ok=True))
         self._write(place, rows.cast(REJECTED))
 
     def close(self) -> None:

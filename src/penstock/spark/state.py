@@ -17,7 +17,7 @@ from penstock.spark.job import Work
 from penstock.spark.log import Piece
 from penstock.spark.measures import Spread
 
-Status = Literal["running", "ending", "ended", "failed"]
+Status = Literal["running", "ending", "ended", "stopped", "failed"]
 
 
 @dataclass

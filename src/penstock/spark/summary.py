@@ -66,7 +66,7 @@ class Summary:
     waiting_bytes: int
     peak_bytes: int
     abandoned_rows: int
-    setup_s: float
+    setup_s: float | None
     streams: Mapping[str, StreamSummary]
     queries: Mapping[str, QuerySummary]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from penstock.language.statements import StreamDef
 from penstock.spark.admission import BAD, RAW, Arrived
 from penstock.spark.columns import arrow_type
-from penstock.spark.session import explained
-from penstock.spark.sources.reading import header_of, read_files
+from penstock.spark.session import check_alive, explained
+from penstock.spark.sources.reading import read_files, signature
 from penstock.spark.sources.source import Surroundings
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
@@ -80,23 +80,20 @@ class Files:
         )
 
     def _next_paths(self) -> list[Path]:
-        """Take the next files off the list: at most some megabytes, and of one header where it matters."""
+        """Take the next files off the list: at most some megabytes, and of one kind where it matters."""
         taken: list[Path] = []
         size = 0
-        header: tuple[str, ...] | None = None
+        kind: object = None
         while self._waiting and len(taken) < _FILES_AT_ONCE:
             path = self._waiting[0]
             try:
                 size += path.stat().st_size
-                if self._format == "csv" and self._stream.options.get("header", True):
-                    here = header_of(path, self._stream.options.get("delimiter", ","))
-                    if header is not None and here != header:
-                        break
-                    header = here
-            except OSError:
-                pass  # reading it will say what is wrong
-            if taken and size > _BYTES_AT_ONCE:
+                here = signature(path, self._format, self._stream.options)
+            except Exception:  # reading it alone will say what is wrong
+                return taken or [self._waiting.popleft()]
+            if taken and (size > _BYTES_AT_ONCE or here != kind):
                 break
+            kind = here
             taken.append(self._waiting.popleft())
         return taken
 
@@ -110,6 +107,7 @@ class Files:
                 for path in paths:
                     yield from self._read([path])
             else:
+                check_alive(spark)
                 yield self._turned_away(paths[0], error)
 
     def _turned_away(self, path: Path, error: Exception) -> pa.Table:

@@ -101,7 +101,7 @@ class Lines:
     def _serve(self) -> None:
         """Accept whoever connects; when draining, the stream ends a second after the last of them has gone."""
         clients: list[threading.Thread] = []
-        alone = 0
+        came, alone = False, 0
         while not self._closing.is_set():
             try:
                 ready, _, _ = select.select([self._socket], [], [], _LOOK_S)
@@ -110,10 +110,12 @@ class Lines:
                     thread = threading.Thread(target=self._receive_from, args=(client,), daemon=True)
                     thread.start()
                     clients.append(thread)
+                    came = True
             except (OSError, ValueError):
                 break
-            alone = 0 if ready or any(thread.is_alive() for thread in clients) else alone + 1
-            if self._around.drain and clients and alone >= _ALONE:
+            clients = [thread for thread in clients if thread.is_alive()]
+            alone = 0 if ready or clients else alone + 1
+            if self._around.drain and came and alone >= _ALONE:
                 break
         self._over.set()
 

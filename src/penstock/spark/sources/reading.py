@@ -1,13 +1,16 @@
 """Files as rows, by Spark's own readers; a row that does not fit its schema says why instead of failing."""
 
+import bz2
 import csv
-from collections.abc import Mapping, Sequence
+import gzip
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -77,7 +80,9 @@ def _csv(
         .option("columnNameOfCorruptRecord", _CORRUPT)
         .option("header", str(header).lower())
         .option("sep", delimiter)
-        .option("multiLine", "false")
+        .option("escape", '"')
+        .option("multiLine", "true")
+        .option("columnPruning", "false")
         .csv([_uri(path) for path in paths])
     )
     return _told(frame, columns, "CSV")
@@ -116,15 +121,23 @@ def _parquet(spark: SparkSession, paths: Sequence[Path], columns: Sequence[Colum
     )
 
 
-def header_of(path: Path, delimiter: str) -> tuple[str, ...]:
-    """Return the names in the first line of a CSV file."""
-    return tuple(_header(path, delimiter))
+def signature(path: Path, form: str, options: Mapping[str, Any]) -> object:
+    """Return what files must have in common to be read together: the header of CSV, the columns of parquet."""
+    if form == "parquet":
+        return pq.read_schema(path)
+    return (
+        tuple(_header(path, options.get("delimiter", ",")))
+        if form == "csv" and options.get("header", True)
+        else None
+    )
 
 
 def _header(path: Path, delimiter: str) -> list[str]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        names = next(csv.reader([file.readline(1_000_000)], delimiter=delimiter), [])
-    return [name.strip() for name in names]
+    """Return the names in the first line of a CSV file, which may be packed."""
+    packed: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+    with packed.get(path.suffix, open)(path, "rb") as file:
+        line = file.readline(100_000).decode("utf-8-sig", errors="replace")
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
 
 
 def _uri(path: Path) -> str:

@@ -41,6 +41,7 @@ class Surroundings:
     spark: SparkSession
     folder: Path
     drain: bool
+    seconds: float | None
     chunk_rows: int
     chunk_us: int
     scratch: Path

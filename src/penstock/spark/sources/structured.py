@@ -23,20 +23,23 @@ class Structured(Files):
         self._landing.mkdir(parents=True, exist_ok=True)
         super().__init__(stream, around, self._landing)
         options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
-        landing = str(self._landing)
+        landing, time = str(self._landing), stream.timestamp
 
         def land(batch: DataFrame, number: int) -> None:
-            batch.coalesce(1).write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
+            """Write a batch as one file, by time if there is one: a batch itself has no order."""
+            rows = batch.coalesce(1) if time is None else batch.coalesce(1).sortWithinPartitions(time)
+            rows.write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
 
         try:
             frame = around.spark.readStream.format(stream.options["format"]).options(**options).load()
-            columns = [F.col(f"`{column.name}`").cast(column.type.name) for column in stream.columns]
+            columns = [F.col(f"`{column.name}`") for column in stream.columns]
             writer = (
                 frame.select(*columns)
                 .writeStream.foreachBatch(land)
                 .option("checkpointLocation", f"{landing}/_checkpoint")
             )
-            self._query = (writer.trigger(availableNow=True) if around.drain else writer).start()
+            only_what_is_there = around.drain and around.seconds is None
+            self._query = (writer.trigger(availableNow=True) if only_what_is_there else writer).start()
         except PySparkException as error:
             raise RunError(f"stream {stream.name}: {explained(error)}") from error
 
