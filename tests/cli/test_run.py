@@ -90,7 +90,7 @@ def test_a_run_to_the_end_as_json_names_the_query_that_failed(script):
     assert "DIVIDE_BY_ZERO" in summary["queries"]["ratio"]["reason"]
     assert (summary["rows_in"], summary["abandoned_rows"]) == (500, 0)
     small = summary["queries"]["small"]
-    assert (small["status"], small["from"], small["to"]) == ("running", {"s": 0}, {"s": 500})
+    assert (small["status"], small["from"], small["to"]) == ("ended", {"s": 0}, {"s": 500})
     assert 0 < small["outputs"] < 500
     assert "query ratio stopped" in result.stderr
     assert "Traceback" not in result.stderr

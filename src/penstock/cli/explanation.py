@@ -1,5 +1,6 @@
 """What `penstock explain` has to say about a script, as a value."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ from penstock.cli.style import duration
 from penstock.language.plan import Plan
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
-from penstock.language.steps import Join, Lookup
+from penstock.language.steps import Columns, Join, Lookup
+from penstock.network import Edge, Network
 from penstock.policies import units_of
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
@@ -47,7 +49,7 @@ def explanation(file: Path, given: str | None) -> dict[str, Any]:
         "settings": dict(script.settings),
         "policy": {"name": policy.name, "formula": policy.formula, "unit": policy.unit},
         "operators": operators,
-        "queries": {name: _query(plan, name) for name in script.queries},
+        "queries": {name: _query(plan, name, wanted) for name in script.queries},
         "units": [
             {
                 "name": unit.name,
@@ -77,14 +79,14 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
-def _query(plan: Plan, name: str) -> dict[str, Any]:
-    network, wanted = plan.network, plan.wanted()
-    mine = [operator.name for operator in network.operators if name in network.users[operator.name]]
+def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, Any]:
+    network = plan.network
+    mine = _below(network, network.query(name).root)
     streams = {item.relation.name: item.relation for item in plan.queries[name].streams}.values()
     reads: dict[str, set[str]] = {stream.name: set() for stream in streams}
-    for edge, columns in wanted.items():
-        if edge.source in reads and edge.target in mine:
-            reads[edge.source] |= columns
+    for edge in (edge for each in mine for edge in network.in_edges[each]):
+        if edge.source in reads:
+            reads[edge.source] |= wanted[edge]
     return {
         "sql": plan.queries[name].sql,
         "root": network.query(name).root,
@@ -96,6 +98,18 @@ def _query(plan: Plan, name: str) -> dict[str, Any]:
         },
         "reads": {stream.name: _in_order(stream, reads[stream.name]) for stream in streams},
     }
+
+
+def _below(network: Network, root: str) -> list[str]:
+    """Return the operators of a query, leaves first."""
+    found: dict[str, None] = {}
+    pending = [root]
+    while pending:
+        name = pending.pop()
+        if name in network.operator_by_name and name not in found:
+            found[name] = None
+            pending += network.operator_by_name[name].inputs
+    return list(reversed(found))
 
 
 def _relation(relation: Relation) -> dict[str, Any]:

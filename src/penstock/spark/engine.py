@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.language.plan import Plan
+from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
 from penstock.language.steps import ARRIVAL, Join
 from penstock.network import Edge, Number
@@ -45,6 +46,13 @@ class Engine:
         self._scheduler = Scheduler(self.plan.network, self.policy, memory)
 
     # Queries ------------------------------------------------------------------------------------------------
+
+    def begin(self, script: Script) -> None:
+        """Register all queries of a script at once; they see every row."""
+        self._set_plan(Plan.of(script))
+        self._scheduler.move_to(self.plan.network)
+        for query in script.queries.values():
+            self.queries[query.name] = QueryState(query, {item.relation.name: 0 for item in query.streams})
 
     def create(self, query: QueryDef) -> QueryState:
         """Register a query; it sees the rows that come from now on."""

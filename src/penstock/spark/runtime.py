@@ -94,7 +94,8 @@ class Runtime:
         self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
         for query in script.queries.values():
-            self._create(query)
+            self._open(query)
+        self.engine.begin(script)
         self._counts = {name: Counts() for name in script.streams}
         self._requests: deque[_Request] = deque()
         self._stopping = threading.Event()
@@ -372,13 +373,16 @@ class Runtime:
         return said
 
     def _create(self, query: QueryDef) -> str:
+        self._open(query)
+        return f"query {query.name} begins at {_places(self.engine.create(query).starts)}"
+
+    def _open(self, query: QueryDef) -> None:
+        """Let Spark check a query, and make the place for its results."""
         schema = result_schema(self._spark, self._tables, query, self.script.name)
         if self._schemas.setdefault(query.name, schema) != schema:
             raise RunError(f"an earlier query {query.name} had other columns: give this one another name")
-        state = self.engine.create(query)
         for sink in self._sinks:
             sink.open(query.name, schema)
-        return f"query {query.name} begins at {_places(state.starts)}"
 
     def _refuse_requests(self) -> None:
         while self._requests:
