@@ -53,6 +53,7 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print results as they come; no live view.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow changes of the file: its queries and its policy.")
     ] = False,
@@ -71,6 +72,10 @@ def run(
         raise typer.BadParameter("give a master or a remote, not both", param_hint="--remote")
     if seconds is not None and not 0 < seconds < math.inf:
         raise typer.BadParameter(f"{seconds:g} is not a time to run for", param_hint="--seconds")
+    if show and as_json:
+        raise typer.BadParameter(
+            "JSON stands alone: leave out --show or --json", param_hint="--show"
+        )
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
     from penstock.cli.watch import Watcher, stamp_of
@@ -81,7 +86,7 @@ def run(
     chosen = chosen_policy(policy, script)
     goal = _goal(seconds, drain)
     console = Console()
-    live = console.is_terminal and not (as_json or quiet)
+    live = console.is_terminal and not (as_json or quiet or show)
     view: LiveView | EventLines = LiveView(file.name, goal) if live else EventLines()
     examples = Examples()
     where = remote or master or "local[*]"
@@ -94,6 +99,7 @@ def run(
                     script,
                     out=out,
                     overwrite=overwrite,
+                    show=show,
                     on_rows=examples.take if out is None else None,
                     policy=chosen,
                     drain=drain,

@@ -16,7 +16,7 @@ from penstock.policies import Policy
 from penstock.spark.checks import check_script
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import prepared, spark_session
-from penstock.spark.sinks import Callback, Called, Memory, Parquet, Sink
+from penstock.spark.sinks import Callback, Called, Memory, Parquet, Screen, Sink
 from penstock.spark.summary import Summary
 
 
@@ -25,7 +25,7 @@ class Running:
 
     def __init__(self, runtime: Runtime, memory: Memory | None) -> None:
         self._runtime = runtime
-        self._memory = memory
+        self.memory = memory
         self._summary: Summary | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._go, name="penstock", daemon=True)
@@ -55,14 +55,14 @@ class Running:
     @property
     def results(self) -> Mapping[str, pa.Table]:
         """Results so far by query, where they are kept in memory."""
-        if self._memory is None:
+        if self.memory is None:
             raise RunError("results are not kept in memory: they went where `out` or `on_rows` says")
-        return self._memory.results
+        return self.memory.results
 
     @property
     def rejected(self) -> Mapping[str, pa.Table]:
         """Rows that were turned away so far, by stream, where results are kept in memory."""
-        return {} if self._memory is None else self._memory.rejected
+        return {} if self.memory is None else self.memory.rejected
 
     def stop(self) -> Summary:
         """End the run: the job that runs is finished, what waits is abandoned."""
@@ -94,6 +94,7 @@ def started(
     out: str | Path | None = None,
     overwrite: bool = False,
     on_rows: Callback | None = None,
+    show: bool = False,
     policy: str | Policy | None = None,
     drain: bool = False,
     seconds: float | None = None,
@@ -108,11 +109,11 @@ def started(
 ) -> Iterator[Running]:
     """Start a script and hand it over while it runs; it is stopped at the end of the `with` block.
 
-    The arguments are those of `run`. Without `out` and `on_rows`, results are kept in memory.
+    The arguments are those of `run`. Without `out`, `on_rows` and `show`, results are kept in memory.
     """
     with ExitStack() as stack:
         runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, master, remote, spark, spark_log,
+            stack, script, out, overwrite, on_rows, show, master, remote, spark, spark_log,
             policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
             on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
@@ -126,6 +127,7 @@ def run(
     out: str | Path | None = None,
     overwrite: bool = False,
     on_rows: Callback | None = None,
+    show: bool = False,
     policy: str | Policy | None = None,
     drain: bool = False,
     seconds: float | None = None,
@@ -143,19 +145,18 @@ def run(
     `script` is a `Script`, the path of a file, or the text itself. With `drain`, the run ends when the streams
     have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
-    `on_rows(query, table)`, or, without either, are kept in memory. `policy` goes before the script's own.
-    `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given,
-    else one is made for the run: local, on `master`, or on a Spark Connect server at `remote`;
-    with `spark_log`, what Spark says itself is let through to stderr.
+    `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. `policy`
+    goes before the script's own. `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The
+    session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a Spark
+    Connect server at `remote`; with `spark_log`, what Spark says itself is let through to stderr.
     """
-    with ExitStack() as stack:
-        runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, master, remote, spark, spark_log,
-            policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
-            on_event=on_event, on_tick=on_tick,
-        )  # fmt: skip
-        summary = runtime.run()
-    return Results(summary, memory.results if memory else {}, memory.rejected if memory else {})
+    with started(
+        script, out=out, overwrite=overwrite, on_rows=on_rows, show=show, policy=policy, drain=drain,
+        seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows, master=master, remote=remote, spark=spark,
+        spark_log=spark_log, on_event=on_event, on_tick=on_tick,
+    ) as running:  # fmt: skip
+        summary = running.wait()
+        return Results(summary, {} if running.memory is None else running.results, running.rejected)
 
 
 class Results:
@@ -187,6 +188,7 @@ def _opened(
     out: str | Path | None,
     overwrite: bool,
     on_rows: Callback | None,
+    show: bool,
     master: str | None,
     remote: str | None,
     spark: SparkSession | None,
@@ -201,6 +203,8 @@ def _opened(
         sinks.append(Parquet(out, overwrite=overwrite))
     if on_rows is not None:
         sinks.append(Called(on_rows))
+    if show:
+        sinks.append(Screen())
     if not sinks:
         memory = Memory()
         sinks.append(memory)
