@@ -73,9 +73,7 @@ def run(
     if seconds is not None and not 0 < seconds < math.inf:
         raise typer.BadParameter(f"{seconds:g} is not a time to run for", param_hint="--seconds")
     if show and as_json:
-        raise typer.BadParameter(
-            "JSON stands alone: leave out --show or --json", param_hint="--show"
-        )
+        raise typer.BadParameter("JSON stands alone: leave out --show or --json", param_hint="--show")
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
     from penstock.cli.watch import Watcher, stamp_of

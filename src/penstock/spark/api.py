@@ -147,7 +147,7 @@ def run(
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
     `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. `policy`
     goes before the script's own. `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The
-    session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a Spark
+    session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a
     Connect server at `remote`; with `spark_log`, what Spark says itself is let through to stderr.
     """
     with started(
