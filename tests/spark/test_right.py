@@ -43,7 +43,7 @@ def test_every_policy(policy, tmp_path, spark):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["round_robin", "chain", "segment", "threshold", "hnr"])
+@pytest.mark.parametrize("policy", ["chain", "segment", "hnr"])
 def test_every_kind_of_unit_in_small_batches(policy, tmp_path, spark):
     """Operators, segments and paths with queues half-way up, several queries behind each."""
     assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=7, batch_rows=60)
