@@ -95,8 +95,6 @@ def spark_session(
         builder = builder.remote(remote)
     else:
         builder = builder.master(master).config("spark.ui.showConsoleProgress", "false")
-        # What jobs have broadcast is let go when Java collects its garbage, which by itself may take half an hour
-        builder = builder.config("spark.cleaner.periodicGC.interval", "1min")
         if master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             for key, value in _LOCAL.items():
