@@ -59,8 +59,7 @@ class Lookup:
     @property
     def sql(self) -> str:
         """The join as a reader would write it."""
-        conditions = " AND ".join(f"({condition.sql})" for condition in self.conditions) or "true"
-        return f"JOIN {self.table.name} t ON {conditions}"
+        return f"JOIN {self.table.name} t ON {self.condition or 'true'}"
 
     @property
     def condition(self) -> str:

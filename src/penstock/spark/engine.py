@@ -225,11 +225,6 @@ class Engine:
         self.in_flight.append(run)
         return run
 
-    def work_again(self, run: Run, only: frozenset[str] | None = None) -> Work:
-        """Return a run's work once more, perhaps only for some of what it makes."""
-        work = run.work
-        return Work(work.plan, work.takes, work.through, work.probes, work.wanted, only)
-
     def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge]) -> Work:
         takes = {edge: pa.concat_tables([piece.table for piece in pieces]) for edge, pieces in taken.items()}
         probes: dict[tuple[str, int, int], Window] = {}

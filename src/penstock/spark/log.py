@@ -179,9 +179,9 @@ class StreamLog:
         """
         back = low - window.size if window.kind == "range" else -math.inf
         pieces = [piece for piece in self.pieces if piece.last_time >= back]
-        names = [*columns, seq(0), TIME, ARRIVAL]
         if not pieces:
-            return self._with_expiry(self._empty(names), window, np.empty(0, np.int64), 0, 0)
+            return self._with_expiry(self.empty(columns), window, np.empty(0, np.int64), 0, 0)
+        names = [*columns, seq(0), TIME, ARRIVAL]
         table = pa.concat_tables([piece.table.select(names) for piece in pieces])
         sequence = numbers(table, seq(0))
         if sequence[0] < start or (end is not None and sequence[-1] >= end):
@@ -198,8 +198,10 @@ class StreamLog:
             first = max(0, int(np.searchsorted(times, low, side="left")) - window.size)
         return self._with_expiry(table, window, times, first, stop)
 
-    def _empty(self, names: list[str]) -> pa.Table:
+    def empty(self, columns: Iterable[str]) -> pa.Table:
+        """Return no rows, with these columns of the stream and Penstock's own."""
         types = {column.name: arrow_type(column.type.name) for column in self.definition.columns}
+        names = [*columns, seq(0), TIME, ARRIVAL]
         return pa.schema([pa.field(name, types.get(name, pa.int64())) for name in names]).empty_table()
 
     @staticmethod

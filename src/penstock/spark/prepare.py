@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from penstock.errors import RunError, ScriptError
 from penstock.language.plan import Plan
 from penstock.language.statements import QueryDef, TableDef
-from penstock.language.steps import ARRIVAL, TIME, Join, seq
+from penstock.language.steps import Join
 from penstock.language.types import NAMES
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type, is_hidden, typed
@@ -55,7 +55,7 @@ def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: Q
     wanted = plan.wanted()
     logs = {item.relation.name: StreamLog(item.relation) for item in query.streams}  # type: ignore[arg-type]
     entries = [edge for edge in network.edges if edge.source in logs]
-    takes = {edge: _empty(logs[edge.source], wanted[edge]) for edge in entries}
+    takes = {edge: logs[edge.source].empty(sorted(wanted[edge])) for edge in entries}
     probes = {}
     for name, step in plan.steps.items():
         if isinstance(step, Join):
@@ -80,9 +80,3 @@ def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: Q
             raise ScriptError(f"{script}: query {query.name}: column {column.name!r} is of type {kind}; CAST it")
         found.append(pa.field(column.name, arrow_type(kind.upper())))
     return pa.schema(found)
-
-
-def _empty(log: StreamLog, columns: frozenset[str]) -> pa.Table:
-    types = {column.name: arrow_type(column.type.name) for column in log.definition.columns}
-    names = [*sorted(columns), seq(0), TIME, ARRIVAL]
-    return pa.schema([pa.field(name, types.get(name, pa.int64())) for name in names]).empty_table()

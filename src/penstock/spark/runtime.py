@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -317,7 +317,7 @@ class Runtime:
         culprits: dict[str, str] = {}
         for operator in leaving(run.work.plan, run.taken, run.work.through):
             try:
-                self._execute(self.engine.work_again(run, frozenset({operator})))
+                self._execute(replace(run.work, only=frozenset({operator})))
             except Exception as again:
                 for name in self.engine.users_of(run, operator):
                     culprits.setdefault(name, explained(again))

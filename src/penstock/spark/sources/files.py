@@ -32,7 +32,6 @@ class Files:
         self._waiting: deque[Path] = deque()
         self._stopped = False
         self._has_time = stream.timestamp is not None
-        self._last_us: int | None = None
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
         """Return the rows of the next files, as many files as are small enough to be read together."""
@@ -43,9 +42,7 @@ class Files:
         if not self._waiting:
             self.ended = self._stopped or self._at_end()
             return
-        paths = self._next_paths()
-        self._last_us = now_us
-        for table in self._read(paths):
+        for table in self._read(self._next_paths()):
             yield Arrived(table, now_us)
 
     def known_until(self, now_us: int) -> int | None:

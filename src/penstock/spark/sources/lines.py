@@ -30,12 +30,11 @@ class Lines:
         self.ended = False
         self._stream = stream
         self._around = around
-        self._lines: deque[tuple[int, bytes]] = deque()
+        self._lines: deque[bytes] = deque()
         self._room = threading.Semaphore(_MOST_WAITING)
         self._over = threading.Event()
         self._closing = threading.Event()
         self._last_poll: int | None = None
-        self._clock_us = 0
         host, port = stream.options.get("host", "127.0.0.1"), stream.options["port"]
         listens = stream.options.get("listen", True)
         self._socket = _listening(stream.name, host, port) if listens else _connected(stream.name, host, port)
@@ -46,7 +45,6 @@ class Lines:
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
         """Return the lines that have come; those of one `chunk_time` come together."""
-        self._clock_us = now_us
         over = self._over.is_set()
         first = self._last_poll is None
         if not over and not first and now_us - (self._last_poll or 0) < self._around.chunk_us:
@@ -54,7 +52,7 @@ class Lines:
         self._last_poll = now_us
         taken: list[bytes] = []
         while self._lines and len(taken) < most_rows:
-            taken.append(self._lines.popleft()[1])
+            taken.append(self._lines.popleft())
             self._room.release()
         self.ended = over and not self._lines
         if taken:
@@ -152,7 +150,7 @@ class Lines:
         while not self._room.acquire(timeout=0.2):
             if self._closing.is_set():
                 return
-        self._lines.append((self._clock_us, line))
+        self._lines.append(line)
 
 
 def _listening(stream: str, host: str, port: int) -> socket.socket:
