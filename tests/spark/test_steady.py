@@ -20,9 +20,14 @@ def figures(*arguments: str) -> dict:
 def test_memory_does_not_grow_under_constant_load():
     found = figures("--seconds", "45")
     assert found["rows_in"] > 40_000
-    for what, slack_mb in (("cached", 2), ("log", 1), ("python", 5), ("java", 50)):
-        middle, last = found[what]["middle_mean_mb"], found[what]["last_mean_mb"]
-        assert last <= 1.2 * middle + slack_mb, (what, found)
+    for what, figure, slack_mb in (
+        ("cached", "least", 1),
+        ("log", "mean", 1),
+        ("python", "mean", 5),
+        ("java", "mean", 50),
+    ):
+        middle, last = found[what][f"middle_{figure}_mb"], found[what][f"last_{figure}_mb"]
+        assert last <= 1.1 * middle + slack_mb, (what, found)
 
 
 def test_four_times_overload_drains_and_loses_nothing():
