@@ -54,8 +54,8 @@ def cached_bytes(url: str) -> int:
     """
     with urllib.request.urlopen(f"{url}/metrics/json") as answer:
         gauges = json.load(answer)["gauges"]
-    [held] = [gauge["value"] for name, gauge in gauges.items() if name.endswith("ExecutorMetrics.OnHeapStorageMemory")]
-    return held
+    [gauge] = [each for name, each in gauges.items() if name.endswith("ExecutorMetrics.OnHeapStorageMemory")]
+    return gauge["value"]
 
 
 def measured(seconds: float) -> dict[str, object]:
