@@ -191,7 +191,7 @@ def test_they_differ_where_something_is_filtered_and_at_operator_level():
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=1000)
 @given(charts_with_arrivals(convex=True), charts_with_arrivals(convex=False))
 def test_chain_against_the_optimum_at_length(on_envelopes, on_any):
     assert_chain_is_within(0, *on_envelopes)

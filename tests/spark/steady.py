@@ -120,7 +120,7 @@ def overloaded(seconds: float, times: float = 4.0, batch_rows: int = 500) -> dic
     """Measure what the system can do with small batches, then give it several times that for a while."""
     with spark_session("local[2]") as spark:
         for rate in (50_000, 50_000):  # the first warms up
-            spent = ps.run(OVERLOADED.format(rate=rate), spark=spark, seconds=8, batch_rows=batch_rows).summary
+            spent = ps.run(OVERLOADED.format(rate=rate), spark=spark, seconds=6, batch_rows=batch_rows).summary
         capacity = spent.queries["every"].outputs / spent.seconds
         script = OVERLOADED.format(rate=round(times * capacity))
         peak = {"rows": 0}
