@@ -50,7 +50,7 @@ def cached_bytes(url: str) -> int:
     """What Spark's block manager holds in memory: its own gauge, taken anew at every heartbeat.
 
     The `memoryUsed` of its REST status will not do: it adds up events, and grows by 12 KB a job for
-    `spark.range(1000).toArrow()` in a plain loop, while this gauge stays where it was.
+    `spark.range(1000).toArrow()` in a plain loop, 1.8 MB in 150 jobs, while this gauge is at 0.2 MB.
     """
     with urllib.request.urlopen(f"{url}/metrics/json") as answer:
         gauges = json.load(answer)["gauges"]
@@ -59,7 +59,7 @@ def cached_bytes(url: str) -> int:
 
 
 def measured(seconds: float) -> dict[str, object]:
-    """Run, look every few seconds, and return the figures of the second and of the last third."""
+    """Run, look every second, and return the figures of the second and of the last third."""
     looks: list[dict[str, float]] = []
     settings = {
         "spark.ui.enabled": "true",
