@@ -7,7 +7,7 @@ import pytest
 
 from penstock import PenstockError
 from penstock.language import Script
-from penstock.language.plan import Plan
+from penstock.language.plan import Plan, always
 
 DECLARED = """\
 CREATE STREAM packets (src STRING, dst STRING, bytes INT, at TIMESTAMP) FROM poisson WITH (rate = 100);
@@ -24,10 +24,10 @@ def query(select, name="q"):
     return Script.parse(f"{DECLARED}CREATE QUERY {name} AS {select};").queries[name]
 
 
-def plan(*selects):
+def plan(*selects, may_group=always):
     """The plan of several SELECTs, called q0, q1, …"""
     statements = (f"CREATE QUERY q{number} AS {select};\n" for number, select in enumerate(selects))
-    return Plan.of(Script.parse(DECLARED + "".join(statements)))
+    return Plan.of(Script.parse(DECLARED + "".join(statements)), may_group)
 
 
 def steps(made):

@@ -4,7 +4,7 @@ import pytest
 
 from penstock import POLICIES
 from penstock.language import Script
-from penstock.language.plan import Plan
+from penstock.language.plan import Plan, never
 from penstock.language.steps import Join
 from penstock.policies.units import units_of
 from tests.language.asking import DECLARED, plan, query, steps
@@ -65,7 +65,7 @@ def test_equal_queries_are_one(one, other):
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_different_queries_are_two(one, other):
-    made = plan(one, other)
+    made = plan(one, other, may_group=never)
     first, second = (query.root for query in made.network.queries)
     assert first != second
     if Join in map(type, plan(one).steps.values()):
@@ -209,9 +209,9 @@ def test_names_are_never_given_twice():
 
 def test_one_after_the_other_makes_the_same_plan_as_all_at_once():
     selects = [each for pair in (*SAME, *DIFFERENT) for each in pair]
-    at_once, made = plan(*selects), Plan()
+    at_once, made = plan(*selects, may_group=never), Plan()
     for number, select in enumerate(selects):
-        made = made.with_query(query(select, f"q{number}"))
+        made = made.with_query(query(select, f"q{number}"), may_group=never)
     assert made.network == at_once.network
     assert (made.steps, made.used, list(made.queries)) == (at_once.steps, at_once.used, list(at_once.queries))
 

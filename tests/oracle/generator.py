@@ -5,11 +5,13 @@ brute.py. Queries take their predicates from common pools, so that many share se
 cannot fail and mean the same in Spark and in DuckDB.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import combinations
 from math import prod
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -307,3 +309,38 @@ def expression(draw, source, column, kind) -> Callable[[Ref], Twin]:
         return lambda ref: coalesce(ref[column], constant("none"))
     keys = columns_of(source, "INT")  # every source has one
     return lambda ref: case(is_null(ref[keys[0]]), constant("no"), constant("yes"))
+
+
+# --- families ---
+
+NUMBER = re.compile(r"(?<![\w.])(?<![/%] )[0-9]{1,4}(?![\w.])")
+TEXTS = ["'a'", "'b'", "'ab'", "'B'"]
+
+
+def with_variants(case: Case, random: Random, most: int = 3) -> Case:
+    """The case with up to `most` copies of each query that differ from it only in constants."""
+    queries = []
+    for query in case.queries:
+        queries.append(query)
+        for number in range(random.randrange(most + 1)):
+            select = [(varied(expression, random), name) for expression, name in query.select]
+            queries.append(
+                replace(query, name=f"{query.name}_{number}", select=select, where=varied(query.where, random))
+            )
+    random.shuffle(queries)
+    return replace(case, queries=queries)
+
+
+def varied(sql: str, random: Random) -> str:
+    """The expression with other whole numbers and other strings, but for divisors and patterns."""
+    parts = re.split(r"('(?:[^']|'')*')", sql)
+    for place in range(0, len(parts), 2):
+        parts[place] = NUMBER.sub(lambda found: other(int(found[0]), random), parts[place])
+    for place in range(1, len(parts), 2):
+        if parts[place] in TEXTS and not parts[place - 1].endswith("LIKE "):
+            parts[place] = random.choice(TEXTS)
+    return "".join(parts)
+
+
+def other(number: int, random: Random) -> str:
+    return str(random.randrange(4) if number < 10 else random.randint(number // 2, 2 * number))

@@ -107,8 +107,9 @@ class _Job:
         if isinstance(step, Lookup):
             added = ", ".join(f"t.{quoted(column)} AS {quoted(name)}" for name, column in step.makes.items())
             condition = to_duck(step.condition) if step.conditions else "true"
+            stored = self.work.constants if step.table.is_constants else self.duck.tables
             return self.run(
-                f"SELECT s.*, {added} FROM s JOIN t ON {condition}", s=table, t=self.duck.tables[step.table.name]
+                f"SELECT s.*, {added} FROM s JOIN t ON {condition}", s=table, t=stored[step.table.name]
             )
         assert isinstance(step, Project)
         columns = [f"{to_duck(expression)} AS {quoted(name)}" for expression, name in step.columns]

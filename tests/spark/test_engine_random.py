@@ -11,8 +11,9 @@ from penstock.policies import POLICIES, Exhaustive, Limited
 from penstock.spark.admission import Arrived
 from penstock.spark.columns import hidden_in
 from penstock.spark.engine import Engine
+from penstock.spark.grouped import split
 from tests.oracle.datafiles import arrow_table
-from tests.oracle.generator import cases
+from tests.oracle.generator import cases, with_variants
 from tests.oracle.model import column_list
 from tests.oracle.oracle import difference, expected
 from tests.oracle.results import sorted_rows
@@ -35,7 +36,7 @@ class Drive:
         ] + [f"CREATE TABLE {t.name} ({column_list(t.columns)}) FROM csv WITH (path = 'x');" for t in case.tables]
         self.script = Script.parse(case.script(definitions))
         service = random.choice([Exhaustive(), Limited(1), Limited(7)])
-        self.engine = Engine(self.script.streams, policy, service)
+        self.engine = Engine(self.script.streams, policy, service, quantum_s=random.choice([0.0, 0.1, 100.0]))
         self.duck = Duck({t.name: arrow_table(t.columns, t.rows, "UTC") for t in case.tables})
         self.rows = {s.name: arrow_table(s.columns, s.rows, "UTC") for s in case.streams}
         self.results: dict[str, list[tuple]] = {query.name: [] for query in case.queries}
@@ -72,12 +73,17 @@ class Drive:
             run = self.runs.pop(self.random.randrange(len(self.runs)))
             for emitted in self.engine.commit(run, self.duck(run.work), self.now, 0.01):
                 assert not hidden_in(emitted.rows)
-                columns = [column.to_pylist() for column in emitted.rows.columns]
-                self.results[emitted.query] += zip(*columns, strict=True)
+                of_each = split(emitted.rows) if emitted.of_group else [(emitted.name, emitted.rows)]
+                for name, rows in of_each:
+                    self.results[name] += zip(*[column.to_pylist() for column in rows.columns], strict=True)
 
     def fail(self) -> None:
         if self.runs and self.random.random() < 0.3:
             self.engine.give_back(self.runs.pop())
+
+    def begin(self) -> None:
+        self.engine.begin(self.script)
+        self.uncreated = []
 
     def create(self) -> None:
         if self.uncreated:
@@ -117,8 +123,12 @@ class Drive:
 
 def check(case, seed: int, policy: str) -> None:
     random = Random(seed)
+    case = with_variants(case, random)
     drive = Drive(case, random, policy)
-    if random.random() < 0.5:
+    begun = random.random()
+    if begun < 0.4:
+        drive.begin()
+    elif begun < 0.7:
         while drive.uncreated:
             drive.create()
     for _ in range(random.randrange(60)):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import penstock
+from penstock.cli.bench import bench
 from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
 from penstock.cli.explain import explain
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 for command in (run, explain, policies, examples, doctor):
     app.command()(command)
+app.add_typer(bench, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,8 +1,11 @@
 """`Plan`: the queries of a script as one network of shared operators, and what each operator does."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from penstock.language.group import Form, Group, Value, form_of
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
 from penstock.language.steps import Columns, Join, Lookup, Project, Select, Step
@@ -17,6 +20,19 @@ FANOUT = 1.0
 RATE = 1000.0
 """Rows per second of a stream whose rate is not declared."""
 _LEAST = 1e-9
+
+MayGroup = Callable[[Form], bool]
+"""Whether queries of a form may run as one."""
+
+
+def always(form: Form) -> bool:
+    """Let queries of any form run as one."""
+    return True
+
+
+def never(form: Form) -> bool:
+    """Let every query run by itself."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -38,25 +54,99 @@ class Plan:
     network: Network = field(default_factory=Network)
     steps: Mapping[str, Step] = field(default_factory=dict)
     queries: Mapping[str, QueryDef] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
+    """Queries that run as one, by the name under which the network knows them."""
+    forms: Mapping[str, tuple[Form, tuple[Value, ...]]] = field(default_factory=dict)
+    """The form and the constants of every query that could be in a group."""
     used: int = 0
-    """Numbers given to operators so far; none is given twice."""
+    """Numbers given to operators and groups so far; none is given twice."""
 
     @classmethod
-    def of(cls, script: Script) -> "Plan":
-        """Return the plan of all queries of a script."""
+    def of(cls, script: Script, may_group: MayGroup = always) -> "Plan":
+        """Return the plan of all queries of a script; those that differ only in constants are one."""
+        found = {name: form_of(query) for name, query in script.queries.items()}
+        forms = {name: form for name, form in found.items() if form is not None}
+        different = Counter(form for form, _ in set(forms.values()))  # queries that are equal share everything
+        grouped = {form for form, count in different.items() if count > 1 and may_group(form)}
+        groups: dict[Form, Group] = {}
+        for name, (form, values) in forms.items():
+            if form in grouped:
+                known = groups.get(form) or Group(f"group {len(groups) + 1}", form, {}, _starts_of(form, {}))
+                groups[form] = known.with_member(name, values)
+        members = {name: group for group in groups.values() for name in group.members}
         adding = _Adding(cls())
-        roots = [Query(query.name, adding.add(query, steps_of(query))) for query in script.queries.values()]
-        network = Network(adding.streams, tuple(adding.operators), tuple(roots))
-        return cls(network, adding.steps, dict(script.queries), len(adding.operators))
+        roots: dict[str, Query] = {}
+        for query in script.queries.values():
+            group = members.get(query.name)
+            whole = query if group is None else group.query
+            if whole.name not in roots:
+                roots[whole.name] = Query(whole.name, adding.add(whole, steps_of(whole), _size(group)))
+        network = Network(adding.streams, tuple(adding.operators), tuple(roots.values()))
+        return cls(
+            network,
+            adding.steps,
+            dict(script.queries),
+            {group.name: group for group in groups.values()},
+            forms,
+            len(adding.operators) + len(groups),
+        )
 
-    def with_query(self, query: QueryDef, starts: Mapping[str, int] | None = None) -> "Plan":
-        """Return the plan with one more query, which sees rows from `starts` on, by stream."""
-        return self._with_steps(query, steps_of(query, starts))
+    def runs_as(self, name: str) -> str:
+        """Return what the network calls a query: its own name, or that of its group."""
+        return self._group_names.get(name, name)
 
-    def _with_steps(self, query: QueryDef, steps: Steps) -> "Plan":
+    def served_by(self, name: str) -> tuple[str, ...]:
+        """Return the queries behind a query of the network: itself, or the members of a group."""
+        group = self.groups.get(name)
+        return (name,) if group is None else tuple(group.members)
+
+    @cached_property
+    def roots(self) -> Mapping[str, tuple[str, ...]]:
+        """The queries of the network whose results an operator makes, by operator."""
+        found: dict[str, tuple[str, ...]] = {}
+        for query in self.network.queries:
+            found[query.root] = (*found.get(query.root, ()), query.name)
+        return found
+
+    @cached_property
+    def _group_names(self) -> Mapping[str, str]:
+        return {name: group.name for group in self.groups.values() for name in group.members}
+
+    def with_query(
+        self, query: QueryDef, starts: Mapping[str, int] | None = None, may_group: MayGroup = always
+    ) -> "Plan":
+        """Return the plan with one more query, which sees rows from `starts` on, by stream.
+
+        If another of the same form is there, the two are not joined into one at once: the new query founds a
+        group for all that follow, and the older one goes on as it was.
+        """
+        found = form_of(query)
+        if found is None:
+            return self._with_steps(query, steps_of(query, starts))
+        form, values = found
+        plan = replace(self, queries={**self.queries, query.name: query}, forms={**self.forms, query.name: found})
+        since = _starts_of(form, starts or {})
+        for group in self.groups.values():
+            if group.form == form and group.starts == since:
+                return plan._with_group(group.with_member(query.name, values))
+        alike = [others for other, others in self.forms.values() if other == form]
+        if not alike or values in alike or not may_group(form):
+            return plan._with_steps(query, steps_of(query, starts))
+        group = Group(f"group {self.used + 1}", form, {}, since).with_member(query.name, values)
+        return replace(plan, used=self.used + 1)._founding(group, steps_of(group.query, starts))
+
+    def _founding(self, group: Group, steps: Steps) -> "Plan":
+        plan = self._with_steps(group.query, steps, _size(group))
+        return replace(plan, queries=self.queries, groups={**self.groups, group.name: group})
+
+    def _with_group(self, group: Group) -> "Plan":
+        return replace(self, groups={**self.groups, group.name: group})
+
+    def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1) -> "Plan":
         adding = _Adding(self)
-        root = adding.add(query, steps)
-        return Plan(
+        root = adding.add(query, steps, members)
+        return replace(
+            self,
             network=self.network.register(query.name, root, adding.operators, adding.streams),
             steps={**self.steps, **adding.steps},
             queries={**self.queries, query.name: query},
@@ -65,13 +155,23 @@ class Plan:
 
     def without_query(self, name: str) -> "Plan":
         """Return the plan without a query and what only it used."""
-        network = self.network.unregister(name)
-        names = {operator.name for operator in network.operators}
-        return Plan(
-            network=network,
-            steps={each: step for each, step in self.steps.items() if each in names},
+        plan = replace(
+            self,
             queries={each: query for each, query in self.queries.items() if each != name},
-            used=self.used,
+            forms={each: form for each, form in self.forms.items() if each != name},
+        )
+        alone = self.runs_as(name)
+        if alone in self.groups:
+            group = self.groups[alone].without(name)
+            if group.members:
+                return plan._with_group(group)
+            plan = replace(plan, groups={each: other for each, other in self.groups.items() if each != alone})
+        return plan._on(self.network.unregister(alone))
+
+    def _on(self, network: Network) -> "Plan":
+        names = {operator.name for operator in network.operators}
+        return replace(
+            self, network=network, steps={each: step for each, step in self.steps.items() if each in names}
         )
 
     def with_ending(
@@ -80,27 +180,34 @@ class Plan:
         """Return the plan in which a query sees no rows from `ends` on, and which queues took over which.
 
         To its windows the streams end there, which changes what a row window holds. So its join becomes its own,
-        and what waits for the join it left, and behind that, waits for the new one too.
+        and what waits for the join it left, and behind that, waits for the new one too. Without windows nothing
+        changes: rows from `ends` on are left out of its results.
         """
-        query = self.queries[name]
-        after = self._with_steps(replace(query, name=f"{name} (ending)"), steps_of(query, starts, ends))
-        root = after.network.query(f"{name} (ending)").root
-        moved: dict[Edge, Edge] = {}
-        pending = [(self.network.query(name).root, root)]
-        while pending:
-            old, new = pending.pop()
-            if old == new:
-                continue
-            below = zip(after.network.operator(old).inputs, after.network.operator(new).inputs, strict=True)
-            for port, (source, other) in enumerate(below):
-                moved[Edge(source, old, port)] = Edge(other, new, port)
-                pending.append((source, other))
-        network = after.network.unregister(name)
-        *others, _ = network.queries
-        network = Network(network.streams, network.operators, (*others, Query(name, root)))
-        names = {operator.name for operator in network.operators}
-        steps = {each: step for each, step in after.steps.items() if each in names}
-        return Plan(network, steps, self.queries, after.used), moved
+        query, alone = self.queries[name], self.runs_as(name)
+        if len(query.streams) == 1:
+            return self, {}
+        old_root = self.network.query(alone).root
+        if alone in self.groups:
+            group = self.groups[alone]
+            own = replace(
+                group, name=f"group {self.used + 1}", members={name: group.members[name]}, starts=_NOBODY
+            )
+            left = replace(self, used=self.used + 1)._founding(own, steps_of(own.query, starts, ends))
+            root = left.network.query(own.name).root
+            rest = group.without(name)
+            after = left._with_group(rest)
+            if not rest.members:
+                there = {each: other for each, other in after.groups.items() if each != alone}
+                after = replace(after, groups=there)._on(after.network.unregister(alone))
+        else:
+            steps = steps_of(query, starts, ends)
+            left = self._with_steps(replace(query, name=f"{name} (ending)"), steps)
+            root = left.network.query(f"{name} (ending)").root
+            network = left.network.unregister(name)
+            *others, _ = network.queries
+            network = Network(network.streams, network.operators, (*others, Query(name, root)))
+            after = replace(left, queries=self.queries)._on(network)
+        return after, _moved(left.network, old_root, root)
 
     def measured(self, network: Network) -> "Plan":
         """Return the plan with the same network, newly measured."""
@@ -148,6 +255,7 @@ class _Adding:
         self._sizes: dict[str, int] = {}
         self._known = {_meaning(op): op.name for op in plan.network.operators}
         self._used = plan.used
+        self._members = 1
         self._selectivity = {op.name: op.selectivity for op in plan.network.operators}
 
     @property
@@ -155,8 +263,9 @@ class _Adding:
         """The streams that the queries read."""
         return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
 
-    def add(self, query: QueryDef, steps: Steps) -> str:
+    def add(self, query: QueryDef, steps: Steps, members: int = 1) -> str:
         """Add the operators of a query that are not there yet, and return the one that makes its result."""
+        self._members = members
         for item in query.streams:
             self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
             self._sizes[item.relation.name] = item.relation.row_bytes
@@ -183,12 +292,13 @@ class _Adding:
         for step in steps:
             assert isinstance(step, Select | Lookup | Project)
             kind = type(step).__name__.lower()
+            constants = isinstance(step, Lookup) and step.table.is_constants
             below = self._intern(
                 Operator(
                     self._name(kind),
                     (below,),
                     COSTS[kind],
-                    SELECTIVITIES[kind],
+                    SELECTIVITIES["select"] * self._members if constants else SELECTIVITIES[kind],
                     kind=kind,  # type: ignore[arg-type]
                     expression=step.sql,
                 ),
@@ -230,6 +340,35 @@ class _Adding:
             self.steps[name] = step
             self._selectivity[name] = operator.selectivity
         return name
+
+
+_NOBODY = (("", -1),)
+"""The starts of a group that no other query can join."""
+
+
+def _starts_of(form: Form, starts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Return from where on the windows of a form see rows; without windows it does not matter."""
+    streams = form.query.streams
+    return tuple((item.relation.name, starts.get(item.relation.name, 0)) for item in streams) * (len(streams) > 1)
+
+
+def _size(group: Group | None) -> int:
+    return 1 if group is None else len(group.members)
+
+
+def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:
+    """Return which queue below one operator stands where below another, the same but for its windows."""
+    moved: dict[Edge, Edge] = {}
+    pending = [(old, new)]
+    while pending:
+        old, new = pending.pop()
+        if old == new:
+            continue
+        below = zip(network.operator(old).inputs, network.operator(new).inputs, strict=True)
+        for port, (source, other) in enumerate(below):
+            moved[Edge(source, old, port)] = Edge(other, new, port)
+            pending.append((source, other))
+    return moved
 
 
 def _meaning(operator: Operator) -> tuple[object, ...]:

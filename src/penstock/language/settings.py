@@ -24,12 +24,22 @@ def _whole(value: Value) -> int:
     return value
 
 
+def _truth(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
 SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
     "policy": (_policy, "the scheduling policy, as `penstock policies` lists them"),
     "qos": (_text, "goals for the choice of the policy"),
     "memory": (size, "bytes that may wait in queues before sources stop reading, as '512MB'"),
     "chunk_rows": (_whole, "most rows of a chunk"),
     "batch_rows": (_whole, "most rows one run of a unit takes (limited service); unset: all that wait"),
+    "groups": (_truth, "whether queries that differ only in constants run as one; true unless set"),
+    "in_flight": (_whole, "how many jobs run at the same time"),
+    "quantum": (duration, "how long a train of several units may take, as '500 ms'; 0: one unit a job"),
+    "publish": (duration, "how often groups publish to their queries' folders, as '30 s'; unset: at the end"),
     "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, as '100 ms'"),
 }
 

@@ -11,6 +11,8 @@ from penstock.language.text import Span
 from penstock.language.types import ColumnType
 
 Options = Mapping[str, Any]
+CONSTANTS = "constants"
+"""The source of a table that holds the constants of a group of queries."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,11 @@ class StreamDef(Relation):
 @dataclass(frozen=True)
 class TableDef(Relation):
     """CREATE TABLE: stored, read once."""
+
+    @property
+    def is_constants(self) -> bool:
+        """Whether it is not a script's own, but holds the constants of a group of queries."""
+        return self.source == CONSTANTS
 
 
 @dataclass(frozen=True)

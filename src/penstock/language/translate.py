@@ -68,6 +68,22 @@ class _Translation:
             if item.is_stream
         ]
         self.tables = [place for place, item in enumerate(query.items) if not item.is_stream]
+        self._mind_constants()
+
+    def _mind_constants(self) -> None:
+        """Let the constants of a group come last of all tables, and with them what may fail.
+
+        Which rows a condition keeps away from one that may fail is known only there. An equality of that kind is
+        written as two comparisons, because Spark asks equalities first.
+        """
+        last = len(self.query.items) - 1
+        relation = self.query.items[last].relation
+        self.constants = last if isinstance(relation, TableDef) and relation.is_constants else None
+        if self.constants is not None:
+            self.left = [
+                (_as_range(each), places | {last}) if may_fail(each) else (each, places)
+                for each, places in self.left
+            ]
 
     def steps(self) -> Steps:
         for chain in self.chains:
@@ -111,7 +127,7 @@ class _Translation:
         moved = True
         while moved:
             moved = False
-            for place in list(self.tables):
+            for place in [each for each in self.tables if each != self.constants]:
                 chain = self._found_by(place, exp.EQ) or self._found_by(place, exp.Expression)
                 if chain is not None:
                     self._look_up(chain, place)
@@ -216,8 +232,22 @@ def _condition(tree: exp.Expression, rename: Rename) -> Condition:
         column.this.set("this", name)
         column.set("table", exp.to_identifier(alias) if alias else None)
         columns.add(f"{alias}.{name}" if alias else name)
-    late = any(isinstance(node, _MAY_FAIL) or _is_risky_cast(node) for node in copy.walk())
+    late = may_fail(copy)
     return Condition(DIALECT.generate(copy, copy=False, comments=False), frozenset(columns), late=late)
+
+
+def may_fail(tree: exp.Expression) -> bool:
+    """Return whether an expression computes what does not always have a result."""
+    return any(isinstance(node, _MAY_FAIL) or _is_risky_cast(node) for node in tree.walk())
+
+
+def _as_range(tree: exp.Expression) -> exp.Expression:
+    if not isinstance(tree, exp.EQ):
+        return tree
+    return exp.And(
+        this=exp.GTE(this=tree.this.copy(), expression=tree.expression.copy()),
+        expression=exp.LTE(this=tree.this.copy(), expression=tree.expression.copy()),
+    )
 
 
 def _is_risky_cast(node: exp.Expr) -> bool:

@@ -3,7 +3,7 @@
 from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds
 from penstock.policies.policy import Policy
-from penstock.policies.scheduler import Scheduler, Waiting
+from penstock.policies.scheduler import Scheduler, Train, Waiting
 from penstock.policies.service import Exhaustive, Limited, Service, Workload
 from penstock.policies.table import POLICIES, policy_named
 from penstock.policies.units import Unit, units_of
@@ -18,6 +18,7 @@ __all__ = [
     "Service",
     "Term",
     "Thresholds",
+    "Train",
     "Unit",
     "Waiting",
     "Workload",

@@ -29,6 +29,16 @@ class Waiting:
     overhead: Number = 0
 
 
+@dataclass(frozen=True)
+class Train:
+    """Several units that run as one job: it costs `setup` once, and units are added up to `quantum` of time."""
+
+    setup: Number
+    quantum: Number
+    most: int = 32
+    """Units at most: a plan of too many is slow to make."""
+
+
 Look = Callable[[Unit], Waiting | None]
 Foresee = Callable[[Unit], tuple[Number, Number | None]]
 """The static part and the cost of a unit, as its waiting tuples will really turn out."""
@@ -75,8 +85,10 @@ class Scheduler:
         self.must_shed = self._thresholds.must_shed(self.mode, current)
         self._next_look = now + self._thresholds.interval(current)
 
-    def choose(self, now: Number, look: Look, foresee: Foresee | None = None) -> tuple[Unit, ...]:
-        """Return the units to run next, as one: none if nothing waits, several for a chosen cluster.
+    def choose(
+        self, now: Number, look: Look, foresee: Foresee | None = None, train: Train | None = None
+    ) -> tuple[Unit, ...]:
+        """Return the units to run next, as one: none if nothing waits, several for a cluster or a train.
 
         A clairvoyant policy asks `foresee` what its waiting tuples will really bring and take.
         """
@@ -88,7 +100,7 @@ class Scheduler:
             return ()
         self._decisions += 1
         return self._current.choose(
-            now, candidates, foresee if self.policy.clairvoyant else None, decision=self._decisions
+            now, candidates, foresee if self.policy.clairvoyant else None, train, decision=self._decisions
         )
 
     def move_to(self, net: Network) -> None:
@@ -120,21 +132,56 @@ class _Choice:
         self._last_holder = next((place[name] for name in reversed(passed) if name in place), -1)
 
     def choose(
-        self, now: Number, candidates: list[tuple[Unit, Waiting]], foresee: Foresee | None, decision: int
+        self,
+        now: Number,
+        candidates: list[tuple[Unit, Waiting]],
+        foresee: Foresee | None,
+        train: Train | None,
+        decision: int,
     ) -> tuple[Unit, ...]:
+        ranked = [_Ranked(unit, head, self._priority(now, unit, head, foresee)) for unit, head in candidates]
         if self.policy.oldest_every is not None and decision % self.policy.oldest_every == 0:
-            unit, head = max(candidates, key=lambda c: _ties(("oldest", "static", "id"), *c))
+            best = max(ranked, key=lambda r: _ties(("oldest", "static", "id"), r.unit, r.head))
         else:
-            unit, head = max(
-                candidates, key=lambda c: (self._priority(now, c[0], c[1], foresee), *_ties(self.policy.tie, *c))
-            )
-            self._last_holder = max(unit.holders, key=self._turns)
-        if unit.cluster is None:
-            return (unit,)
-        rest = [
-            u for u, w in candidates if u is not unit and u.cluster == unit.cluster and w.number == head.number
-        ]
-        return (unit, *rest)
+            best = max(ranked, key=self._order)
+            self._pass_to(best.unit)
+        if best.unit.cluster is not None:
+            rest = [
+                r.unit
+                for r in ranked
+                if r is not best and r.unit.cluster == best.unit.cluster and r.head.number == best.head.number
+            ]
+            return (best.unit, *rest)
+        if train is None:
+            return (best.unit,)
+        return self._train(best, [each for each in ranked if each is not best], train)
+
+    def _order(self, ranked: "_Ranked") -> tuple[Number, ...]:
+        return (ranked.priority, *_ties(self.policy.tie, ranked.unit, ranked.head))
+
+    def _train(self, first: "_Ranked", others: list["_Ranked"], train: Train) -> tuple[Unit, ...]:
+        """Add units to the first while the aggregate priority rises, like a priority-defining tree (SCLP08 §7.2).
+
+        That of a set is what it gains ÷ what it costs, the set-up once. Where costs do not count, and where units
+        take turns, they are added in the order of their priorities.
+        """
+        by_cost = self.policy.cost is not None and TURNS not in self.policy.factors
+        key = (lambda r: (r.rate(train), *self._order(r))) if by_cost else self._order
+        chosen, taken = [first.unit], set(first.unit.entries)
+        gain, cost, time = first.gain, train.setup + first.cost(train), first.time(train)
+        for each in sorted(others, key=key, reverse=True):
+            if len(chosen) == train.most or (by_cost and each.rate(train) * cost <= gain):
+                break
+            if time + each.time(train) > train.quantum or taken.intersection(each.unit.entries):
+                continue
+            chosen.append(each.unit)
+            taken.update(each.unit.entries)
+            gain, cost, time = gain + each.gain, cost + each.cost(train), time + each.time(train)
+            self._pass_to(each.unit)
+        return tuple(chosen)
+
+    def _pass_to(self, unit: Unit) -> None:
+        self._last_holder = max(unit.holders, key=self._turns)
 
     def _priority(self, now: Number, unit: Unit, waiting: Waiting, foresee: Foresee | None) -> Number:
         static, cost = (unit.static, unit.cost) if foresee is None else foresee(unit)
@@ -149,6 +196,33 @@ class _Choice:
         """Turns since the cycle passed the holder: the next one has waited longest."""
         cycle = len(self._holders)
         return cycle - (holder - self._last_holder - 1) % cycle
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A unit for which something waits, and its priority now."""
+
+    unit: Unit
+    head: Waiting
+    priority: Number
+
+    def cost(self, train: Train) -> Number:
+        """What it adds to the cost of a train."""
+        return self.head.overhead - train.setup + self.head.batch * (self.unit.cost or 0)
+
+    @property
+    def gain(self) -> Number:
+        """What its run gains, urgency included."""
+        return self.priority * (self.head.overhead + self.head.batch * (self.unit.cost or 0))
+
+    def rate(self, train: Train) -> Number:
+        """What it gains for what it adds to the cost."""
+        cost = self.cost(train)
+        return self.gain / cost if cost > 0 else float("inf")
+
+    def time(self, train: Train) -> Number:
+        """How much longer a train takes with it."""
+        return self.head.overhead - train.setup + self.head.batch * self.unit.time
 
 
 def _ties(tie: tuple[str, ...], unit: Unit, waiting: Waiting) -> tuple[Number, ...]:

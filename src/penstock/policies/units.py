@@ -27,6 +27,8 @@ class Unit:
     static: Number
     cost: Number | None
     holders: tuple[int, ...]
+    time: Number = 0
+    """What a run takes for one tuple of its queue."""
     cluster: int | None = None
 
 
@@ -189,4 +191,5 @@ def _unit(
         static=ranked.static,
         cost=ranked.cost,
         holders=holders,
+        time=ranked.whole.C if policy.unit == "path" else ranked.whole.time,
     )

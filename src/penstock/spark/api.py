@@ -64,6 +64,13 @@ class Running:
         """Rows that were turned away so far, by stream, where results are kept in memory."""
         return {} if self.memory is None else self.memory.rejected
 
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait until everything that has arrived by now is read, worked off as far as it can be, and written."""
+        try:
+            self._runtime.settle().result(timeout)
+        except TimeoutError as error:
+            raise RunError(f"the run has not settled after {timeout} s") from error
+
     def stop(self) -> Summary:
         """End the run: the job that runs is finished, what waits is abandoned."""
         self._runtime.stop()

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.language.group import MEMBER
 from penstock.language.statements import Column
 from penstock.language.steps import ARRIVAL, TIME, seq
 
@@ -60,7 +61,7 @@ def typed(table: pa.Table, columns: Iterable[Column]) -> pa.Table:
 
 def is_hidden(name: str) -> bool:
     """Whether a column is Penstock's own."""
-    return name in (TIME, ARRIVAL) or (name.startswith("__seq") and name[5:].isdigit())
+    return name in (TIME, ARRIVAL, MEMBER) or (name.startswith("__seq") and name[5:].isdigit())
 
 
 def hidden_in(table: pa.Table) -> list[str]:

@@ -7,17 +7,19 @@ from itertools import chain, pairwise
 import pyarrow as pa
 
 from penstock.errors import RunError
-from penstock.language.plan import Plan
+from penstock.language.group import Group
+from penstock.language.plan import MayGroup, Plan, always
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
-from penstock.language.steps import ARRIVAL, Join
+from penstock.language.steps import ARRIVAL, Columns, Join, Lookup
 from penstock.network import Edge, Number
-from penstock.policies import Policy, Scheduler, Service, Unit, Waiting, policy_named
+from penstock.policies import Policy, Scheduler, Service, Train, Unit, Waiting, policy_named
 from penstock.spark.admission import Admitted, Arrived, admitted
 from penstock.spark.columns import hidden_in, is_hidden, numbers
+from penstock.spark.grouped import constants_of, emitted_by, of_members
 from penstock.spark.job import Outcome, Window, Work
 from penstock.spark.log import Piece, Queue, StreamLog
-from penstock.spark.measures import Costs
+from penstock.spark.measures import Costs, moved
 from penstock.spark.state import Emitted, QueryState, Run
 from penstock.spark.walks import Way, joins_from, way_from
 
@@ -29,7 +31,13 @@ class Engine:
     """Streams, queues, queries and the scheduler."""
 
     def __init__(
-        self, streams: Mapping[str, StreamDef], policy: str | Policy, service: Service, memory: int | None = None
+        self,
+        streams: Mapping[str, StreamDef],
+        policy: str | Policy,
+        service: Service,
+        memory: int | None = None,
+        may_group: MayGroup = always,
+        quantum_s: float = 0.0,
     ) -> None:
         self.streams = {name: StreamLog(stream) for name, stream in streams.items()}
         self.queries: dict[str, QueryState] = {}
@@ -40,17 +48,24 @@ class Engine:
         """Streams that have been silent too long to hold others back."""
         self._service = service
         self._memory = memory
+        self._may_group = may_group
+        self._quantum_s = quantum_s
+        self._probed: dict[str, float] = {}
         self._numbers = 0
+        self._ending: set[str] = set()
+        self._constants: dict[str, tuple[Group, pa.Table]] = {}
         self.policy = policy_named(policy)
-        self._set_plan(Plan())
+        self.plan = Plan()
+        self._wanted: Mapping[Edge, Columns] = {}
+        self._ways: dict[Unit, dict[Edge, Way]] = {}
+        self._windows: dict[str, list[tuple[str, int]]] = {}
         self._scheduler = Scheduler(self.plan.network, self.policy, memory)
 
     # Queries ------------------------------------------------------------------------------------------------
 
     def begin(self, script: Script) -> None:
         """Register all queries of a script at once; they see every row."""
-        self._set_plan(Plan.of(script))
-        self._scheduler.move_to(self.plan.network)
+        self._set_plan(Plan.of(script, self._may_group))
         for query in script.queries.values():
             self.queries[query.name] = QueryState(query, {item.relation.name: 0 for item in query.streams})
 
@@ -59,8 +74,7 @@ class Engine:
         if query.name in self.queries and self.queries[query.name].live:
             raise RunError(f"query {query.name} is running already")
         starts = {item.relation.name: self.streams[item.relation.name].next_sequence for item in query.streams}
-        self._set_plan(self.plan.with_query(query, starts))
-        self._scheduler.move_to(self.plan.network)
+        self._set_plan(self.plan.with_query(query, starts, self._may_group))
         self.queries[query.name] = QueryState(query, starts)
         return self.queries[query.name]
 
@@ -70,13 +84,13 @@ class Engine:
         if state.status == "running":
             state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
             state.status = "ending"
+            self._ending.add(name)
             plan, moved = self.plan.with_ending(name, state.starts, state.ends)
             for old, new in moved.items():
                 self.queues[new] = self.queues[old].copy()
                 for run in self.in_flight:
                     run.copies.setdefault(old, []).append(new)
             self._set_plan(plan)
-            self._scheduler.move_to(plan.network)
         return state
 
     def stop(self, name: str, reason: str) -> None:
@@ -99,15 +113,19 @@ class Engine:
         self._ways.clear()
 
     def _remove(self, name: str) -> None:
+        self._ending.discard(name)
         self._set_plan(self.plan.without_query(name))
-        self._scheduler.move_to(self.plan.network)
 
     def _set_plan(self, plan: Plan) -> None:
-        self.plan = plan
+        """Go on with another plan; a query that joined a group, or left one, changes nothing but the group."""
+        before, self.plan = self.plan, plan
+        if plan.network is before.network:
+            return
+        self._scheduler.move_to(plan.network)
         self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
         self._wanted = plan.wanted()
-        self._ways: dict[Unit, dict[Edge, Way]] = {}
-        self._windows: dict[str, list[tuple[str, int]]] = {}
+        self._ways = {}
+        self._windows = {}
         for name, step in plan.steps.items():
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
@@ -116,8 +134,8 @@ class Engine:
     def finish_endings(self) -> list[str]:
         """Remove the dropped queries for which nothing waits any more, and return their names."""
         done = []
-        for state in list(self.queries.values()):
-            if state.status == "ending" and not self._waits_for(state):
+        for state in [self.queries[name] for name in sorted(self._ending)]:
+            if not self._waits_for(state):
                 state.status = "ended"
                 self._remove(state.name)
                 done.append(state.name)
@@ -125,12 +143,11 @@ class Engine:
 
     def _waits_for(self, state: QueryState) -> bool:
         assert state.ends is not None
-        operators = {
-            op.name for op in self.plan.network.operators if state.name in self.plan.network.users[op.name]
-        }
+        alone, users = self.plan.runs_as(state.name), self.plan.network.users
+        operators = {op.name for op in self.plan.network.operators if alone in users[op.name]}
         for run in self.in_flight:
-            users = run.work.plan.network.users
-            if any(state.name in users[edge.target] for edge in run.taken):
+            then, users = run.work.plan.runs_as(state.name), run.work.plan.network.users
+            if any(then in users[edge.target] for edge in run.taken):
                 return True
         streams = [item.relation.name for item in state.definition.streams]
         for edge, queue in self.queues.items():
@@ -203,7 +220,8 @@ class Engine:
 
     def next_run(self, now_us: int) -> Run | None:
         """Return what the policy runs next, with its rows taken from the queues; None if nothing can run."""
-        units = self._scheduler.choose(now_us / 1e6, self._look, _as_measured)
+        train = Train(self.costs.setup_s, self._quantum_s) if self._quantum_s else None
+        units = self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
         if not units:
             return None
         taken: dict[Edge, tuple[Piece, ...]] = {}
@@ -226,14 +244,29 @@ class Engine:
         return run
 
     def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge]) -> Work:
-        takes = {edge: pa.concat_tables([piece.table for piece in pieces]) for edge, pieces in taken.items()}
+        takes = {
+            edge: of_members(self.plan, edge, pa.concat_tables([piece.table for piece in pieces]))
+            for edge, pieces in taken.items()
+        }
         probes: dict[tuple[str, int, int], Window] = {}
         for edge, pieces in taken.items():
             low = min(piece.first_time for piece in pieces)
             high = max(piece.last_time for piece in pieces)
             for join in joins_from(self.plan, edge, through):
                 self._add_probes(probes, join, low, high)
-        return Work(self.plan, takes, through, probes, self._wanted)
+        reached = {edge.target for edge in (*taken, *through)}
+        constants = {
+            step.table.name: self._constants_of(step.table.name)
+            for step in map(self.plan.steps.__getitem__, reached)
+            if isinstance(step, Lookup) and step.table.is_constants
+        }
+        return Work(self.plan, takes, through, probes, self._wanted, constants)
+
+    def _constants_of(self, name: str) -> pa.Table:
+        group = self.plan.groups[name]
+        if name not in self._constants or self._constants[name][0] is not group:
+            self._constants[name] = (group, constants_of(group))
+        return self._constants[name][1]
 
     def _add_probes(self, probes: dict[tuple[str, int, int], Window], join: Edge, low: int, high: int) -> None:
         """Add what the other windows hold for rows between two times; wider, if another entry was there before."""
@@ -285,16 +318,8 @@ class Engine:
 
     def _overhead(self, ways: Mapping[Edge, Way]) -> float:
         """Return what a run costs before its first row: the job, and the windows it has to look through."""
-        rows = 0
-        for way in ways.values():
-            for edge in way.joins:
-                step = self.plan.steps[edge.target]
-                assert isinstance(step, Join)
-                for other, port in enumerate(step.ports):
-                    if other != edge.port:
-                        held = self.streams[port.stream].rows
-                        rows += min(held, port.window.size) if port.window.kind == "rows" else held
-        return self.costs.setup_s + self.costs.window_row_s * rows
+        rows = sum(self._probed.get(edge.target, 0.0) for way in ways.values() for edge in way.joins)
+        return self.costs.overhead_s(rows)
 
     # Frontiers ----------------------------------------------------------------------------------------------
 
@@ -320,7 +345,8 @@ class Engine:
         """
         step = self.plan.steps[join.target]
         assert isinstance(step, Join)
-        if all(self.queries[user].ends is not None for user in self.plan.network.users[join.target]):
+        users = (name for user in self.plan.network.users[join.target] for name in self.plan.served_by(user))
+        if all(self.queries[user].ends is not None for user in users):
             return math.inf
         bounds = []
         for other, port in enumerate(step.ports):
@@ -383,7 +409,9 @@ class Engine:
     def commit(self, run: Run, outcome: Outcome, now_us: int, seconds: float) -> list[Emitted]:
         """Take in what a job made: rows that wait further on, results for sinks, measures."""
         self.in_flight.remove(run)
-        self.costs.record(self.plan.network, outcome, run.rows, seconds)
+        self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
+        for (join, _, _), window in run.work.probes.items():
+            self._probed[join] = moved(self._probed.get(join, window.rows.num_rows), window.rows.num_rows)
         emitted: list[Emitted] = []
         network = run.work.plan.network
         for name, table in outcome.rows.items():
@@ -393,20 +421,28 @@ class Engine:
                 for edge in chain.from_iterable(map(run.onward, staying)):
                     if edge in self.queues:
                         self.queues[edge].put(piece)
-            for query in network.queries:
-                state = self.queries[query.name]
-                if query.root == name and state.live:
-                    emitted += self._emit(state, table, now_us)
+            for query in run.work.plan.roots.get(name, ()):
+                group = run.work.plan.groups.get(query)
+                ideal = self.costs.ideal_s(network, query)
+                if group is None:
+                    emitted += self._emit(query, table, now_us, ideal)
+                else:
+                    emitted += self._emit_all(group, table, now_us, ideal)
         return emitted
 
-    def _emit(self, state: QueryState, table: pa.Table, now_us: int) -> list[Emitted]:
+    def _emit_all(self, group: Group, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
+        rows = emitted_by(group, self.queries, table, now_us, ideal)
+        return [] if rows is None else [Emitted(group.name, rows, of_group=True)]
+
+    def _emit(self, name: str, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
+        state = self.queries[name]
         rows = state.seen(table)
-        if not rows.num_rows:
+        if not rows.num_rows or not state.live:
             return []
         waited = (now_us - numbers(rows, ARRIVAL)) / 1e6
         state.outputs += rows.num_rows
         state.response.add(waited)
-        state.slowdown.add(waited / self.costs.ideal_s(self.plan.network, state.name))
+        state.slowdown.add(waited / ideal)
         return [Emitted(state.name, rows.select([name for name in rows.column_names if not is_hidden(name)]))]
 
     def give_back(self, run: Run) -> None:
@@ -419,11 +455,13 @@ class Engine:
 
     def users_of(self, run: Run, operator: str) -> list[str]:
         """Return the queries that cannot do without an operator's output in a run."""
-        network = run.work.plan.network
-        return [name for name in network.users[operator] if self.queries[name].live]
+        plan = run.work.plan
+        names = (name for user in plan.network.users[operator] for name in plan.served_by(user))
+        return [name for name in names if self.queries[name].live]
 
     def relearn(self, rates: Mapping[str, float]) -> None:
         """Let the scheduler go on with what was measured."""
+        self.costs.estimate()
         self.plan = self.plan.measured(self.costs.applied(self.plan.network, rates))
         self._scheduler.move_to(self.plan.network)
         self._ways.clear()

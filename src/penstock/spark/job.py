@@ -1,17 +1,18 @@
 """One run of a unit as one Spark job: its operators fused into a plan, what leaves it told apart by a number."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from penstock.language.plan import Plan
 from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
 from penstock.network import Edge
-from penstock.spark.columns import hidden_in, spark_type
+from penstock.spark.columns import hidden_in
+from penstock.spark.frames import Frames, arrow_frame
 from penstock.spark.log import EXPIRES
 
 BROADCAST_ROWS = 200_000
@@ -40,6 +41,8 @@ class Work:
     through: frozenset[Edge]
     probes: Mapping[tuple[str, int, int], Window] = field(default_factory=dict)
     wanted: Mapping[Edge, Columns] = field(default_factory=dict)
+    constants: Mapping[str, pa.Table] = field(default_factory=dict)
+    """What the members of each group differ in, by the group's name."""
     only: frozenset[str] | None = None
     """The operators whose output is wanted; None: all that has one."""
 
@@ -54,15 +57,11 @@ class Outcome:
     window_rows: int
 
 
-Tables = Callable[[str], DataFrame]
-
-
 class Builder:
     """Puts the plan of a job together."""
 
-    def __init__(self, spark: SparkSession, tables: Tables, work: Work) -> None:
-        self._spark = spark
-        self._tables = tables
+    def __init__(self, frames: Frames, work: Work) -> None:
+        self._frames = frames
         self._work = work
         self._observed: dict[str, Observation] = {}
         self._entry_rows: dict[str, int] = defaultdict(int)
@@ -92,7 +91,7 @@ class Builder:
 
     def _build(self) -> dict[str, DataFrame]:
         network = self._work.plan.network
-        roots = {query.root for query in network.queries}
+        roots = self._work.plan.roots
         for edge, table in self._work.takes.items():
             self._arriving[edge.target, edge.port].append(self._entry(edge, table))
             self._entry_rows[edge.target] += table.num_rows
@@ -143,7 +142,7 @@ class Builder:
         return _union([frame.select(*(F.col(f"`{name}`") for name in names)) for frame in frames])
 
     def _frame(self, table: pa.Table) -> DataFrame:
-        return arrow_frame(self._spark, table)
+        return arrow_frame(self._frames.spark, table)
 
     def _pruned(self, name: str, frame: DataFrame, *, root: bool) -> DataFrame:
         if root:
@@ -182,7 +181,11 @@ class Builder:
         return frame.select(*columns, *(F.col(each) for each in hidden))
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
-        table = self._tables(step.table.name).alias("t")
+        name = step.table.name
+        if step.table.is_constants:
+            table = self._frames.constants(name, self._work.constants[name]).alias("t")
+        else:
+            table = self._frames.stored[name].alias("t")
         names = [F.col(f"s.`{each}`") for each in frame.columns]
         added = [F.col(f"t.`{column}`").alias(name) for name, column in step.makes.items()]
         source = frame.alias("s")
@@ -235,28 +238,52 @@ class Builder:
         if len(leaving) == 1:
             [(name, frame)] = leaving.items()
             return {name: frame.toArrow()}
-        branches = [
-            frame.select(F.lit(number).alias(_BRANCH), F.struct("*").alias(f"__v{number}"))
-            for number, frame in enumerate(leaving.values())
-        ]
-        whole = branches[0]
-        for branch in branches[1:]:
-            whole = whole.unionByName(branch, allowMissingColumns=True)
+        packed = [_Packed.of(frame) for frame in leaving.values()]
+        slots = list(dict.fromkeys(slot for each in packed for slot in each.slots))
+        whole = packed[0].branch(0, slots)
+        for number, each in enumerate(packed[1:], 1):
+            whole = whole.union(each.branch(number, slots))
         table = whole.toArrow()
         kinds = table.column(_BRANCH).to_numpy()
         found = {}
-        for number, name in enumerate(leaving):
-            part = table.column(f"__v{number}").filter(pa.array(kinds == number)).combine_chunks()
-            found[name] = pa.Table.from_struct_array(part)
+        for number, (name, each) in enumerate(zip(leaving, packed, strict=True)):
+            part = table.filter(pa.array(kinds == number)).select([_slot_name(slot) for slot in each.slots])
+            found[name] = part.rename_columns(each.frame.columns)
         return found
 
 
-def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """Return an Arrow table as Spark's; Connect takes none without rows."""
-    if table.num_rows:
-        return spark.createDataFrame(table)
-    schema = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in table.schema)
-    return spark.createDataFrame([], schema)
+Slot = tuple[str, int]
+"""A column of a job's result: its type, and a number that tells those of one type apart."""
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A result on its way through a table that results of several kinds share: each column has a slot there."""
+
+    frame: DataFrame
+    slots: tuple[Slot, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> "_Packed":
+        used: dict[str, int] = defaultdict(int)
+        slots = []
+        for _, kind in frame.dtypes:
+            slots.append((kind, used[kind]))
+            used[kind] += 1
+        return cls(frame, tuple(slots))
+
+    def branch(self, number: int, slots: Sequence[Slot]) -> DataFrame:
+        """Return the rows with a number and all slots, those of other results empty."""
+        names = dict(zip(self.slots, self.frame.columns, strict=True))
+        columns = [
+            (F.col(f"`{names[slot]}`") if slot in names else F.lit(None).cast(slot[0])).alias(_slot_name(slot))
+            for slot in slots
+        ]
+        return self.frame.select(F.lit(number).alias(_BRANCH), *columns)
+
+
+def _slot_name(slot: Slot) -> str:
+    return f"{slot[0]} {slot[1]}"
 
 
 def _counted(observation: Observation) -> int | None:

@@ -6,36 +6,47 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from scipy.optimize import nnls
 
 from penstock.network import Network
 from penstock.spark.job import Outcome
 
 ALPHA = 0.175
 """Weight of the newest measure, SCLP08 §9."""
-SETUP_S = 0.05
-"""What a job costs before its first row, until it was measured."""
-WINDOW_ROW_S = 1e-6
-"""What a row of a window costs a probe."""
+SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
+"""What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
+RECENT = 100
+"""Jobs from which that is estimated."""
 _LEAST_COST = 1e-9
 _LEAST_SELECTIVITY = 1e-6
 
 
 class Costs:
-    """The cost of serving n rows: c0 + w·window + n·cost (DESIGN §1), learnt from the jobs that ran."""
+    """The cost of serving n rows: c0 + b + w·window + n·cost (DESIGN §1), learnt from the jobs that ran."""
 
     def __init__(self) -> None:
-        self.window_row_s = WINDOW_ROW_S
+        self.setup_s, self.unit_s, self.window_row_s = SETUP_S, UNIT_S, WINDOW_ROW_S
         self.jobs = 0
         self.busy_s = 0.0
-        self._recent: deque[float] = deque(maxlen=100)
+        self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, float] = {}
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
 
-    @property
-    def setup_s(self) -> float:
-        """What a job costs whatever it does: nearly the least that any recent one took."""
-        return float(np.quantile(self._recent, 0.1)) if self.is_measured else SETUP_S
+    def estimate(self) -> None:
+        """Estimate c0, b and w from recent jobs, by non-negative least squares of the relative errors.
+
+        What was assumed at first counts like one job more for each, so that what the jobs do not tell apart, as c0
+        and b where all have one unit, is shared out as was assumed.
+        """
+        if not self.is_measured:
+            return
+        units, window_rows, work, seconds = np.array(self._recent).T
+        seen = np.stack([np.ones(len(seconds)), units, window_rows, work], axis=1) / seconds[:, None]
+        assumed = np.diag([1 / SETUP_S, 1 / UNIT_S, 1 / WINDOW_ROW_S, 1.0])
+        scale = np.array([SETUP_S, UNIT_S, WINDOW_ROW_S, 1.0])
+        found, _ = nnls(np.concatenate([seen, assumed]) * scale, np.ones(len(seconds) + len(assumed)))
+        self.setup_s, self.unit_s, self.window_row_s = (max(float(each), 1e-12) for each in (found * scale)[:3])
 
     @property
     def is_measured(self) -> bool:
@@ -47,24 +58,30 @@ class Costs:
         """Mean number of rows a job took."""
         return max(self._chunk_rows, 1.0)
 
-    def record(self, network: Network, outcome: Outcome, rows: int, seconds: float) -> None:
+    def overhead_s(self, window_rows: float) -> float:
+        """Return what a run of one unit costs before its first row: the job, the unit, the windows it scans."""
+        return self.setup_s + self.unit_s + self.window_row_s * window_rows
+
+    def record(self, network: Network, outcome: Outcome, rows: int, seconds: float, units: int = 1) -> None:
         """Learn from a job: selectivities from its counts, costs from its time, shared as was thought."""
         self.jobs += 1
         self.busy_s += seconds
-        self._recent.append(seconds)
-        self._chunk_rows = rows if self.jobs == 1 else _moved(self._chunk_rows, rows)
+        self._chunk_rows = rows if self.jobs == 1 else moved(self._chunk_rows, rows)
         known = {operator.name: operator for operator in network.operators}
         work = {name: taken for name, taken in outcome.taken.items() if taken and name in known}
         for name, taken in work.items():
             fanout = outcome.made[name] / taken
-            self._selectivities[name] = _moved(self._selectivities.get(name, fanout), fanout)
+            self._selectivities[name] = moved(self._selectivities.get(name, fanout), fanout)
         thought = sum(taken * float(max(known[name].costs)) for name, taken in work.items())
-        spent = max(seconds - self.setup_s - self.window_row_s * outcome.window_rows, _LEAST_COST)
+        seconds = max(seconds, 1e-6)
+        self._recent.append((units, outcome.window_rows, thought, seconds))
+        overhead = self.overhead_s(outcome.window_rows) + (units - 1) * self.unit_s
+        spent = max(seconds - overhead, _LEAST_COST)
         if thought > 0:
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in work:
                 cost = float(max(known[name].costs))
-                self._costs[name] = max(_moved(self._costs.get(name, cost), cost * ratio), _LEAST_COST)
+                self._costs[name] = max(moved(self._costs.get(name, cost), cost * ratio), _LEAST_COST)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
@@ -90,10 +107,11 @@ class Costs:
 
     def ideal_s(self, network: Network, query: str) -> float:
         """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
-        return self.setup_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
+        return self.setup_s + self.unit_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
 
 
-def _moved(old: float, new: float) -> float:
+def moved(old: float, new: float) -> float:
+    """Return the average after one more measure; the newest weighs most."""
     return (1 - ALPHA) * old + ALPHA * new
 
 
@@ -112,12 +130,16 @@ class Spread:
         array = np.asarray(values, dtype=np.float64)
         if not len(array):
             return
-        mean = float(array.mean())
-        self.recent = mean if self.count == 0 else _moved(self.recent, mean)
-        self.count += len(array)
-        self.total += float(array.sum())
-        self.squares += float((array * array).sum())
-        self.most = max(self.most, float(array.max()))
+        self.merge(len(array), float(array.sum()), float((array * array).sum()), float(array.max()))
+
+    def merge(self, count: int, total: float, squares: float, most: float) -> None:
+        """Take in numbers of which only these sums are known; there is at least one."""
+        mean = total / count
+        self.recent = mean if self.count == 0 else moved(self.recent, mean)
+        self.count += count
+        self.total += total
+        self.squares += squares
+        self.most = max(self.most, most)
 
     @property
     def mean(self) -> float:

@@ -1,30 +1,31 @@
 """Before the first row: stored tables are read, and Spark itself checks every query."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import RunError, ScriptError
-from penstock.language.plan import Plan
-from penstock.language.statements import QueryDef, TableDef
+from penstock.language.plan import Plan, never
+from penstock.language.statements import Column, QueryDef, TableDef
 from penstock.language.steps import Join
 from penstock.language.types import NAMES
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type, is_hidden, typed
-from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work, arrow_frame
+from penstock.spark.frames import Frames, arrow_frame
+from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work
 from penstock.spark.log import StreamLog
 from penstock.spark.session import explained
 from penstock.spark.sources.reading import read_files
 from penstock.spark.sources.source import Surroundings
 
 
-def loaded_tables(around: Surroundings, tables: Mapping[str, TableDef]) -> dict[str, DataFrame]:
+def loaded_tables(around: Surroundings, tables: Mapping[str, TableDef]) -> Frames:
     """Read every stored table. A row that does not fit is an error: a table is small, and somebody's own."""
-    return {name: _loaded(around, table) for name, table in tables.items()}
+    return Frames(around.spark, {name: _loaded(around, table) for name, table in tables.items()})
 
 
 def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
@@ -48,9 +49,9 @@ def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
     return F.broadcast(frame) if rows.num_rows <= BROADCAST_ROWS else frame.persist()
 
 
-def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: QueryDef, script: str) -> pa.Schema:
+def result_schema(frames: Frames, query: QueryDef, script: str) -> pa.Schema:
     """Let Spark check the query on no rows at all, and return the columns of its result."""
-    plan = Plan().with_query(query)
+    plan = Plan().with_query(query, may_group=never)
     network = plan.network
     wanted = plan.wanted()
     logs = {item.relation.name: StreamLog(item.relation) for item in query.streams}  # type: ignore[arg-type]
@@ -65,9 +66,14 @@ def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: Q
                         names = [column.name for column in logs[each.stream].definition.columns]
                         rows = logs[each.stream].window(each.window, 0, 0, names)
                         probes[name, port, other] = Window(rows, 0, 0)
-    work = Work(plan, takes, frozenset(network.edges), probes, wanted)
+    constants = {
+        item.relation.name: _none(item.relation.columns)
+        for item in query.items
+        if isinstance(item.relation, TableDef) and item.relation.is_constants
+    }
+    work = Work(plan, takes, frozenset(network.edges), probes, wanted, constants)
     try:
-        frame = Builder(spark, tables.__getitem__, work).result(network.query(query.name).root)
+        frame = Builder(frames, work).result(network.query(query.name).root)
         fields = frame.schema.fields
     except PySparkException as error:
         raise ScriptError(f"{script}: query {query.name} cannot run: {explained(error)}") from error
@@ -80,3 +86,7 @@ def result_schema(spark: SparkSession, tables: Mapping[str, DataFrame], query: Q
             raise ScriptError(f"{script}: query {query.name}: column {column.name!r} is of type {kind}; CAST it")
         found.append(pa.field(column.name, arrow_type(kind.upper())))
     return pa.schema(found)
+
+
+def _none(columns: Iterable[Column]) -> pa.Table:
+    return pa.schema([pa.field(each.name, arrow_type(each.type.name)) for each in columns]).empty_table()

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from penstock.errors import PenstockError, RunError
+from penstock.errors import PenstockError, RunError, ScriptError
+from penstock.language.group import Form, Group, form_of
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
 from penstock.spark.checks import check_script
 from penstock.spark.clock import Clock, WallClock
 from penstock.spark.engine import Engine
+from penstock.spark.grouped import restricted
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.session import check_alive, explained
@@ -33,6 +35,8 @@ POLICY = "bsd"
 CHUNK_ROWS = 50_000
 CHUNK_US = 100_000
 MEMORY = 256 * 1024 * 1024
+QUANTUM_US = 500_000
+IN_FLIGHT = 1
 _NAP_S = 0.01
 _RELEARN_US = 1_000_000
 _TICK_US = 250_000
@@ -63,7 +67,7 @@ class Runtime:
         seconds: float | None = None,
         chunk_rows: int | None = None,
         batch_rows: int | None = None,
-        in_flight: int = 1,
+        in_flight: int | None = None,
         clock: Clock | None = None,
         on_event: Callable[[str], object] | None = None,
         on_tick: Callable[[Summary], object] | None = None,
@@ -81,29 +85,37 @@ class Runtime:
         self._clock = clock or WallClock()
         self._on_event = on_event or (lambda text: None)
         self._on_tick = on_tick or (lambda summary: None)
-        self._in_flight = in_flight
+        self._in_flight = in_flight or settings.get("in_flight", IN_FLIGHT)
         self.engine = Engine(
             script.streams,
             policy or settings.get("policy", POLICY),
             Exhaustive() if batch is None else Limited(batch),
             settings.get("memory"),
+            self._may_group,
+            settings.get("quantum", QUANTUM_US) / 1e6,
         )
         self._around = Surroundings(
             spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
         )
-        self._tables: Mapping[str, DataFrame] = loaded_tables(self._around, script.tables)
+        self._frames = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
+        self._form_schemas: dict[Form, pa.Schema | None] = {}
+        self._grouping = settings.get("groups", True)
+        self.engine.begin(script)
         for query in script.queries.values():
             self._open(query)
-        self.engine.begin(script)
         self._counts = {name: Counts() for name in script.streams}
         self._requests: deque[_Request] = deque()
+        self._settling: deque[Future[None]] = deque()
         self._stopping = threading.Event()
         self._finishing = False
         self._jobs: dict[Future[tuple[Outcome, float]], Run] = {}
         self._failures = 0
         self._started = self._now = self._clock.now_us()
-        self._relearned = self._ticked = self._started
+        self._relearned = self._ticked = self._published = self._started
+        self._publish_us = settings.get("publish")
+        self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
+        self._publishing: Future[object] | None = None
         self._peak = 0
         self._abandoned = 0
         self._memory_sum, self._memory_looks = 0.0, 0
@@ -129,6 +141,15 @@ class Runtime:
         self._requests.append(request)
         return request.done
 
+    def settle(self) -> "Future[None]":
+        """Ask to be told when everything that has arrived by now is worked off, as far as it can be.
+
+        Rows that wait for another stream to come as far as they are wait on.
+        """
+        asked: Future[None] = Future()
+        self._settling.append(asked)
+        return asked
+
     def stop(self) -> None:
         """End the run soon: the job that runs is finished, what waits is abandoned and counted."""
         self._stopping.set()
@@ -151,6 +172,7 @@ class Runtime:
                     self._loop(pool)
                 finally:
                     self._leave()
+            self._publisher.shutdown()
             self.engine.end(worked_off=self._done())
             for sink in self._sinks:
                 sink.close()
@@ -164,6 +186,7 @@ class Runtime:
     def _loop(self, pool: ThreadPoolExecutor) -> None:
         while not self._stopping.is_set():
             self._now = self._clock.now_us()
+            asked = list(self._settling)
             self._obey()
             if self._over_time():
                 return
@@ -176,9 +199,17 @@ class Runtime:
             self._watch()
             submitted = self._submit(pool)
             if self._done():
+                self._tell(asked)
                 return
             if not (admitted or committed or submitted):
+                if not self._jobs:
+                    self._tell(asked)
                 self._rest()
+
+    def _tell(self, asked: "list[Future[None]]") -> None:
+        for each in asked:
+            self._settling.remove(each)
+            each.set_result(None)
 
     def _over_time(self) -> bool:
         """Whether the time is over; when draining, the streams end then and the rest is worked off."""
@@ -288,7 +319,7 @@ class Runtime:
         return outcome, (self._clock.now_us() - start) / 1e6
 
     def _execute(self, work: Work) -> Outcome:
-        return Builder(self._spark, self._tables.__getitem__, work).run()
+        return Builder(self._frames, work).run()
 
     def _collect(self, only: "set[Future[tuple[Outcome, float]]] | None" = None) -> bool:
         """Take in the jobs that have finished."""
@@ -303,7 +334,7 @@ class Runtime:
             outcome, seconds = job.result()
             for emitted in self.engine.commit(run, outcome, self._clock.now_us(), seconds):
                 for sink in self._sinks:
-                    sink.emit(emitted.query, emitted.rows)
+                    (sink.emit_group if emitted.of_group else sink.emit)(emitted.name, emitted.rows)
         return bool(finished)
 
     def _failed(self, run: Run, error: BaseException) -> None:
@@ -316,11 +347,13 @@ class Runtime:
         self._failures += 1
         culprits: dict[str, str] = {}
         for operator in leaving(run.work.plan, run.taken, run.work.through):
-            try:
-                self._execute(replace(run.work, only=frozenset({operator})))
-            except Exception as again:
-                for name in self.engine.users_of(run, operator):
-                    culprits.setdefault(name, explained(again))
+            alone = replace(run.work, only=frozenset({operator}))
+            reason = self._fault(alone)
+            groups = [run.work.plan.groups.get(name) for name in run.work.plan.roots.get(operator, ())]
+            if reason is not None and len(groups) == 1 and groups[0] is not None:
+                culprits |= self._halved(alone, groups[0], reason)
+            elif reason is not None:
+                culprits |= dict.fromkeys(self.engine.users_of(run, operator), reason)
         if culprits:
             check_alive(self._spark)
             for name, reason in culprits.items():
@@ -328,6 +361,34 @@ class Runtime:
                 self._on_event(f"query {name} stopped: {reason}")
         elif self._failures >= _GIVE_UP:
             raise RunError(f"a job failed {_GIVE_UP} times, and no query alone is to blame: {explained(error)}")
+
+    def _fault(self, work: Work) -> str | None:
+        """Return why some work fails, if it does."""
+        try:
+            self._execute(work)
+        except Exception as error:
+            return explained(error)
+        return None
+
+    def _halved(self, work: Work, group: Group, reason: str) -> dict[str, str]:
+        """Return the members of a group whose constants let it fail, found by halving; all, if it fails anyway."""
+        members = [name for name in group.members if self.engine.queries[name].live]
+        without = self._fault(restricted(work, group, ()))
+        if without is not None:
+            return dict.fromkeys(members, without)
+        culprits: dict[str, str] = {}
+        pending = [(members, reason)]
+        while pending:
+            names, why = pending.pop()
+            if len(names) == 1:
+                culprits[names[0]] = why
+                continue
+            middle = len(names) // 2
+            for half in (names[:middle], names[middle:]):
+                fault = self._fault(restricted(work, group, half))
+                if fault is not None:
+                    pending.append((half, fault))
+        return culprits
 
     # What is asked for --------------------------------------------------------------------------------------
 
@@ -377,16 +438,39 @@ class Runtime:
         return f"query {query.name} begins at {_places(self.engine.create(query).starts)}"
 
     def _open(self, query: QueryDef) -> None:
-        """Let Spark check a query, and make the place for its results."""
-        schema = result_schema(self._spark, self._tables, query, self.script.name)
+        """Let Spark check a query, and make the place for its results; one of a group is checked with it."""
+        found = self.engine.plan.forms.get(query.name) or form_of(query)
+        schema = self._form_schemas.get(found[0]) if found else None
+        if schema is None:
+            schema = self._checked(query)
         if self._schemas.setdefault(query.name, schema) != schema:
             raise RunError(f"an earlier query {query.name} had other columns: give this one another name")
         for sink in self._sinks:
             sink.open(query.name, schema)
 
+    def _checked(self, query: QueryDef) -> pa.Schema:
+        return result_schema(self._frames, query, self.script.name)
+
+    def _may_group(self, form: Form) -> bool:
+        """Whether queries of a form give the same columns with their constants from a table as without.
+
+        They do not where Spark sees in a literal more than its type. Then each of them runs by itself.
+        """
+        if not self._grouping:
+            return False
+        if form not in self._form_schemas:
+            try:
+                schema = self._checked(form.example)
+                self._form_schemas[form] = schema if schema == self._checked(form.query) else None
+            except ScriptError:
+                self._form_schemas[form] = None
+        return self._form_schemas[form] is not None
+
     def _refuse_requests(self) -> None:
         while self._requests:
             self._requests.popleft().done.set_exception(RunError("the run has ended"))
+        while self._settling:
+            self._settling.popleft().set_exception(RunError("the run has ended"))
 
     # Measures -----------------------------------------------------------------------------------------------
 
@@ -400,9 +484,23 @@ class Runtime:
             self._relearned = self._now
             passed = max((self._now - self._started) / 1e6, 1e-3)
             self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
+        if self._publish_us and self._now - self._published >= self._publish_us:
+            self._publish()
         if self._now - self._ticked >= _TICK_US:
             self._ticked = self._now
             self._on_tick(self.look())
+
+    def _publish(self) -> None:
+        """Let sinks publish, beside the loop: it can take seconds for thousands of queries."""
+        if self._publishing is None or self._publishing.done():
+            if self._publishing is not None:
+                self._publishing.result()
+            self._published = self._now
+            self._publishing = self._publisher.submit(self._publish_all)
+
+    def _publish_all(self) -> None:
+        for sink in self._sinks:
+            sink.publish()
 
     def look(self) -> Summary:
         """Look at how the run stands, and remember it for whoever asks from another thread."""

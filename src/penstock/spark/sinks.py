@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Protocol
 
 import pyarrow as pa
@@ -11,8 +12,11 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from penstock.errors import RunError
+from penstock.language.group import QUERY
 from penstock.spark.admission import REJECTED
+from penstock.spark.grouped import split
 
+GROUPS = "_groups"
 Callback = Callable[[str, pa.Table], object]
 
 
@@ -27,8 +31,16 @@ class Sink(Protocol):
         """Take results of a query."""
         ...
 
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Take results of several queries, told apart by the column `query`."""
+        ...
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Take rows that were turned away, with their reasons."""
+        ...
+
+    def publish(self) -> None:
+        """Bring results that were written together to where each query's are."""
         ...
 
     def close(self) -> None:
@@ -43,6 +55,8 @@ class Memory:
         self._parts: dict[str, list[pa.Table]] = {}
         self._schemas: dict[str, pa.Schema] = {}
         self._rejected: dict[str, list[pa.Table]] = {}
+        self._together: list[pa.Table] = []
+        self._lock = Lock()
 
     def open(self, query: str, schema: pa.Schema) -> None:
         """Begin with no rows, or go on where a query of this name ended."""
@@ -53,9 +67,16 @@ class Memory:
         """Keep results."""
         self._parts[query].append(naive(rows))
 
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Keep results of several queries; they are told apart when somebody asks."""
+        self._together.append(rows)
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Keep rows that were turned away."""
         self._rejected.setdefault(stream, []).append(rows)
+
+    def publish(self) -> None:
+        """Do nothing: results are told apart already."""
 
     def close(self) -> None:
         """Do nothing: the tables stay."""
@@ -63,6 +84,11 @@ class Memory:
     @property
     def results(self) -> Mapping[str, pa.Table]:
         """All results so far, by query."""
+        with self._lock:
+            while self._together:
+                for query, rows in split(self._together[0]):
+                    self._parts[query].append(naive(rows))
+                del self._together[0]
         return {
             query: pa.concat_tables(parts) if parts else self._schemas[query].empty_table()
             for query, parts in self._parts.items()
@@ -77,7 +103,9 @@ class Memory:
 class Parquet:
     """Writes ``folder/query=NAME/part-N.parquet``; a file is there as a whole or not at all.
 
-    Rows that were turned away are in ``folder/_rejected/stream=NAME``. Times are in UTC.
+    Results of a group are written together, to ``folder/_groups/NAME/``, and published to each query's folder
+    from time to time and at the end. Rows that were turned away are in ``folder/_rejected/stream=NAME``. Times are
+    in UTC.
     """
 
     def __init__(self, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -86,7 +114,7 @@ class Parquet:
         self._schemas: dict[str, pa.Schema] = {}
         if self._folder.exists() and not self._folder.is_dir():
             raise RunError(f"{self._folder} is a file; results need a folder")
-        self._old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected")]
+        self._old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected"), *self._folder.glob(GROUPS)]
         if self._old and not overwrite:
             raise RunError(
                 f"{self._folder} holds results already ({self._old[0].name}): choose another, or overwrite them"
@@ -111,6 +139,31 @@ class Parquet:
         """Write results as one more file."""
         self._write(f"query={query}", naive(rows))
 
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Write results of several queries as one more file of their group."""
+        place = f"{GROUPS}/{group}"
+        if place not in self._numbers:
+            self._guarded(partial((self._folder / place).mkdir, parents=True, exist_ok=True))
+        self._write(place, naive(rows))
+
+    def publish(self) -> None:
+        """Give every query its own rows of the files of its group, which are not needed any more then.
+
+        What is published is named after the files it is from. So whoever reads the results while this goes on, or
+        after it broke off, can tell which rows of a group are there already: `read` does.
+        """
+        for group in sorted((self._folder / GROUPS).glob("*")):
+            files = [path for path in sorted(group.glob("*.parquet")) if path.name[0] != "."]
+            if not files:
+                continue
+            rows = pa.concat_tables([pq.read_table(path, read_dictionary=[QUERY]) for path in files])
+            name = f"{group.name}.{files[0].stem}.{files[-1].stem}"
+            for query, part in split(rows.unify_dictionaries()):
+                self._put(self._folder / f"query={query}", name, part)
+                self._numbers.setdefault(f"query={query}", 0)
+            for path in files:
+                self._guarded(path.unlink)
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Write rows that were turned away as one more file."""
         place = f"_rejected/stream={stream}"
@@ -118,17 +171,20 @@ class Parquet:
         self._write(place, rows.cast(REJECTED))
 
     def close(self) -> None:
-        """Give queries without results an empty file, so that their columns can be read."""
+        """Publish the groups, and give queries without results an empty file, for its columns."""
+        self.publish()
         for query, schema in self._schemas.items():
             if f"query={query}" not in self._numbers:
                 self._write(f"query={query}", schema.empty_table())
 
     def _write(self, place: str, rows: pa.Table) -> None:
         number = self._numbers[place] = self._numbers.get(place, 0) + 1
-        folder = self._folder / place
-        unfinished = folder / f".part-{number:06d}.tmp"
+        self._put(self._folder / place, f"part-{number:06d}", rows)
+
+    def _put(self, folder: Path, name: str, rows: pa.Table) -> None:
+        unfinished = folder / f".{name}.tmp"
         self._guarded(partial(pq.write_table, rows, unfinished))
-        self._guarded(partial(unfinished.rename, folder / f"part-{number:06d}.parquet"))
+        self._guarded(partial(unfinished.rename, folder / f"{name}.parquet"))
 
 
 class Screen:
@@ -151,11 +207,19 @@ class Screen:
                 f"[bold]{query}[/]  [dim]and {rows.num_rows - self._most:,} more[/]", highlight=False
             )
 
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Print the first rows of each query."""
+        for query, part in split(rows):
+            self.emit(query, part)
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Print the first reason."""
         reason = rows.column("reason")[0].as_py()
         text = f"{stream}: {rows.num_rows:,} rows turned away: {reason}"
         self._console.print(f"[yellow]{_escaped(text)}[/]", highlight=False, soft_wrap=True)
+
+    def publish(self) -> None:
+        """Do nothing: results are told apart already."""
 
     def close(self) -> None:
         """Do nothing."""
@@ -174,8 +238,16 @@ class Called:
         """Call the function."""
         self._function(query, naive(rows))
 
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Call the function for each query that has results."""
+        for query, part in split(rows):
+            self.emit(query, part)
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Do nothing: counts are in the summary."""
+
+    def publish(self) -> None:
+        """Do nothing: results are told apart already."""
 
     def close(self) -> None:
         """Do nothing."""

@@ -84,7 +84,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Emitted:
-    """Results for a query's sink."""
+    """Results: of a query, or of a group, whose rows say in a column `query` whose they are."""
 
-    query: str
+    name: str
     rows: pa.Table
+    of_group: bool = False

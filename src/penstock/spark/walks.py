@@ -37,9 +37,7 @@ def leaving(plan: Plan, entries: Iterable[Edge], through: Set[Edge]) -> list[str
 
 
 def _leaves(plan: Plan, operator: str, through: Set[Edge]) -> bool:
-    network = plan.network
-    is_root = any(query.root == operator for query in network.queries)
-    return is_root or any(edge not in through for edge in network.out_edges.get(operator, ()))
+    return operator in plan.roots or any(edge not in through for edge in plan.network.out_edges.get(operator, ()))
 
 
 def _walk(plan: Plan, entries: Iterable[Edge], through: Set[Edge], *, past_joins: bool = True) -> Iterator[Edge]:

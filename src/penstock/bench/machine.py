@@ -1,0 +1,82 @@
+"""The machine that a benchmark runs on, and what its processes took of it."""
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from penstock.bench.processes import children
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def described(heap: str) -> dict[str, Any]:
+    """Return what somebody needs to know to judge figures of this machine."""
+    memory = _first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+) kB")
+    return {
+        "system": platform.platform(terse=True),
+        "processor": _first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.machine(),
+        "cores": os.cpu_count() or 1,
+        "memory_bytes": int(memory) * 1024 if memory else None,
+        "python": platform.python_version(),
+        "pyspark": version("pyspark"),
+        "penstock": version("penstock"),
+        "java_heap": heap,
+        "folders_in_memory": folders_in_memory(),
+    }
+
+
+def folders_in_memory() -> bool:
+    """Whether there is a place for files that no disk slows down."""
+    return SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK)
+
+
+def scratch() -> str | None:
+    """Return the folder in which temporary folders are made; None for the system's own."""
+    return str(SHARED_MEMORY) if folders_in_memory() else None
+
+
+def peak_bytes(pid: int) -> int | None:
+    """Return the most memory that a process and its children ever had, added up; None where nobody counts it."""
+    own = _high_water(_status(pid))
+    # A child that has just ended counts nothing
+    return own + sum(_high_water(_status(each)) for each in children(pid)) if own else None
+
+
+def _high_water(status: str) -> int:
+    r"""Return the peak that the text of a process's status has, in bytes.
+
+    >>> _high_water("Name:\tjava\nVmHWM:\t    1024 kB\n")
+    1048576
+    """
+    found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _status(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return ""
+
+
+def _first(file: Path, pattern: str) -> str | None:
+    try:
+        found = re.search(pattern, file.read_text())
+    except OSError:
+        return None
+    return found[1].strip() if found else None
+
+
+def in_words(machine: Mapping[str, Any]) -> str:
+    """Return a machine in a line.
+
+    >>> in_words({"cores": 2, "memory_bytes": 24e9, "processor": "Xeon", "pyspark": "4.1", "java_heap": "4g"})
+    'Xeon, 2 cores, 24 GB; PySpark 4.1, Java heap 4g'
+    """
+    memory = f", {machine['memory_bytes'] / 1e9:.0f} GB" if machine.get("memory_bytes") else ""
+    place = f"{machine['processor']}, {machine['cores']} cores{memory}"
+    return f"{place}; PySpark {machine['pyspark']}, Java heap {machine['java_heap']}"

@@ -1,0 +1,1 @@
+"""Penstock beside stock Structured Streaming: the same input and queries through both."""

@@ -1,0 +1,168 @@
+"""A case of the benchmark: which system, which queries, how they are fed; and what was measured."""
+
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+from penstock.bench.stock.filters import Filters
+from penstock.bench.stock.mixed import Mixed
+from penstock.bench.stock.workload import Workload
+
+SYSTEMS = {
+    "each-fifo": "stock, one each, FIFO",
+    "each-fair": "stock, one each, FAIR",
+    "fan-out": "stock, foreachBatch",
+    "grouped": "stock, grouped by hand",
+    "penstock": "Penstock",
+}
+"""What the systems are called."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run. A paced case offers `load` times what stock with one query each drained of the same queries."""
+
+    part: str
+    system: str
+    workload: str = "filters"
+    feeding: str = "drain"
+    queries: int = 1
+    selectivity: float = 0.01
+    files: int = 20
+    file_rows: int = 10_000
+    warm_files: int = 3
+    repeat: int = 2
+    load: float = 0.5
+    seconds: float = 30.0
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        """The case in a few words.
+
+        >>> Case("filters", "penstock", queries=50).name
+        '50 filters of 1 %, files of 10,000 rows, drain: Penstock'
+        """
+        return f"{self.what}, {self.feeding}: {SYSTEMS[self.system]}"
+
+    @property
+    def what(self) -> str:
+        """The queries and their input, which the systems of a comparison share."""
+        if self.workload == "mixed":
+            queries = f"{self.queries} mixed queries"
+        else:
+            filters = "1 filter" if self.queries == 1 else f"{self.queries:,} filters"
+            queries = f"{filters} of {100 * self.selectivity:g} %"
+        return queries if self.feeding == "paced" else f"{queries}, files of {self.file_rows:,} rows"
+
+    def made_workload(self) -> Workload:
+        """Return the streams and queries."""
+        return Mixed() if self.workload == "mixed" else Filters(self.queries, self.selectivity)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One time that the measured part went through; times in seconds."""
+
+    rows: int
+    row_queries: int
+    outputs: int
+    seconds: float
+    avg_response: float | None
+    p99_response: float | None
+    max_response: float | None
+    behind_s: float
+    """How long after the last arrival the last result was out."""
+    feeder_late_s: float = 0.0
+    """By how much the latest file was put there after it was due; responses count from when it was due."""
+
+    @property
+    def rate(self) -> float:
+        """Row-queries per second."""
+        return self.row_queries / self.seconds
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of a case. `status` is ok, wrong (the results are not what they must be) or failed."""
+
+    case: Case
+    status: str
+    reason: str = ""
+    runs: tuple[Run, ...] = ()
+    session_s: float | None = None
+    register_s: float | None = None
+    first_s: float | None = None
+    peak_bytes: int | None = None
+    offered: float | None = None
+    took_s: float = field(default=0.0, compare=False)
+
+    @property
+    def rate(self) -> float | None:
+        """Row-queries per second, the median of the runs."""
+        return median(run.rate for run in self.runs) if self.runs else None
+
+    @property
+    def rows_per_s(self) -> float | None:
+        """Rows per second, the median of the runs."""
+        return median(run.rows / run.seconds for run in self.runs) if self.runs else None
+
+    @property
+    def avg_response(self) -> float | None:
+        """The average response, the median of the runs."""
+        return self._median("avg_response")
+
+    @property
+    def start_s(self) -> float | None:
+        """From a session to all queries having answered a first file."""
+        return None if self.register_s is None or self.first_s is None else self.register_s + self.first_s
+
+    @property
+    def sustained(self) -> bool | None:
+        """Whether a paced load was kept up with: what was left at its end took less than half its time."""
+        if self.case.feeding != "paced" or not self.runs:
+            return None
+        return max(run.behind_s for run in self.runs) < self.case.seconds / 2
+
+    @property
+    def _table(self) -> str:
+        """The title of the table in which the case is a row."""
+        if self.case.part == "cost":
+            return f"Penstock alone, N filters of {100 * self.case.selectivity:g} %, drain"
+        load = "" if self.offered is None else f" at {self.offered:,.0f} rows/s"
+        return f"{self.case.what}, {self.case.feeding}{load}"
+
+    def _median(self, name: str) -> float | None:
+        values = [getattr(run, name) for run in self.runs]
+        return median(values) if values and None not in values else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it: the case, the medians of the runs, and the runs."""
+        rates = [run.rate for run in self.runs]
+        return {
+            **asdict(self.case),
+            "name": self.case.name,
+            "system_name": SYSTEMS[self.case.system],
+            "table": self._table,
+            "label": f"N = {self.case.queries:,}" if self.case.part == "cost" else SYSTEMS[self.case.system],
+            "status": self.status,
+            "reason": self.reason,
+            "row_queries_per_s": self.rate,
+            "row_queries_per_s_low": min(rates, default=None),
+            "row_queries_per_s_high": max(rates, default=None),
+            "rows_per_s": self.rows_per_s,
+            "seconds_measured": self._median("seconds"),
+            "avg_response": self.avg_response,
+            "p99_response": self._median("p99_response"),
+            "max_response": self._median("max_response"),
+            "behind_s": self._median("behind_s"),
+            "session_s": self.session_s,
+            "register_s": self.register_s,
+            "first_s": self.first_s,
+            "start_s": self.start_s,
+            "peak_bytes": self.peak_bytes,
+            "offered_rows_per_s": self.offered,
+            "sustained": self.sustained,
+            "took_s": self.took_s,
+            "runs": [{**asdict(run), "row_queries_per_s": run.rate} for run in self.runs],
+        }

@@ -1,0 +1,109 @@
+"""Input files, made beforehand in a staging folder, to be renamed in: all at once, or each at its time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.bench.stock.workload import Columns, Span, Workload
+from penstock.workloads import Bursty, until
+
+ROWS_PER_EVENT_SECOND = 2000
+"""How dense rows are in event time, all streams together, whatever their arrival."""
+
+SLOT_S = 0.5
+"""Paced rows are collected into files for so long."""
+
+_BEGIN_US = 1_700_000_000_000_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Files that belong together: renames, each due so many seconds after the start, and what is in them."""
+
+    moves: tuple[tuple[float, str, str], ...]
+    rows: Mapping[str, int]
+    outputs: int
+    """The results that it adds, of all queries together."""
+
+
+class Inputs:
+    """Makes the files of a case, in order, and knows what the queries must give in the end."""
+
+    def __init__(self, workload: Workload, folder: Path, seed: int) -> None:
+        self._workload = workload
+        self._folder = folder
+        self._random = np.random.default_rng(seed)
+        self._names = [stream.name for stream in workload.streams]
+        self._files = 0
+        self._outputs = 0
+        self._event_us = _BEGIN_US
+        self._made: dict[str, list[pa.Table]] = {name: [] for name in self._names}
+        (folder / "staged").mkdir()
+        for name in self._names:
+            (folder / "in" / name).mkdir(parents=True)
+        workload.store(folder)
+
+    def backlog(self, files: int, rows: int) -> Batch:
+        """Make files that are there at once; the streams share the rows of a file."""
+        return self._batch([(0.0, self._shares(rows)) for _ in range(files)])
+
+    def bursty(self, rate: float, seconds: float, seed: int) -> Batch:
+        """Make files that come as bursty rows do, collected into slots of half a second."""
+        slots = round(seconds / SLOT_S)
+        edges = np.arange(slots + 1) * SLOT_S
+        counts = [
+            np.histogram(until(Bursty(rate / len(self._names)), seed + i, seconds), edges)[0]
+            for i in range(len(self._names))
+        ]
+        arrivals = []
+        for slot in range(slots):
+            # A stream of several has a heartbeat at least, so that it never holds the others back
+            least = 1 if len(self._names) > 1 else 0
+            rows = {name: max(int(some[slot]), least) for name, some in zip(self._names, counts, strict=True)}
+            arrivals.append((float(edges[slot + 1]), {name: n for name, n in rows.items() if n}))
+        return self._batch(arrivals)
+
+    def expected(self) -> dict[str, int]:
+        """Return the results of each query, given everything that was made so far."""
+        return self._workload.expected({name: _columns(tables) for name, tables in self._made.items()})
+
+    def _shares(self, rows: int) -> dict[str, int]:
+        share = rows // len(self._names)
+        return dict.fromkeys(self._names, share)
+
+    def _batch(self, arrivals: list[tuple[float, dict[str, int]]]) -> Batch:
+        moves: list[tuple[float, str, str]] = []
+        rows = dict.fromkeys(self._names, 0)
+        for due_s, counts in arrivals:
+            length = sum(counts.values()) * 1_000_000 // ROWS_PER_EVENT_SECOND + 2
+            span = Span(self._event_us, self._event_us + length)
+            for name, count in counts.items():
+                moves.append((due_s, *self._file(name, count, span, round(due_s * 1e6))))
+                rows[name] += count
+            self._event_us = span.end
+        before, self._outputs = self._outputs, sum(self.expected().values())
+        return Batch(tuple(moves), rows, self._outputs - before)
+
+    def _file(self, stream: str, count: int, span: Span, sent_us: int) -> tuple[str, str]:
+        table = self._workload.rows(stream, count, span, sent_us, self._random)
+        self._made[stream].append(table)
+        self._files += 1
+        name = f"{self._files:06d}.parquet"
+        staged = self._folder / "staged" / f"{stream}-{name}"
+        pq.write_table(table, staged)
+        return str(staged), str(self._folder / "in" / stream / name)
+
+
+def _columns(tables: list[pa.Table]) -> Columns:
+    """Return tables as one, by column, times as whole microseconds."""
+    if not tables:
+        return {}
+    table = pa.concat_tables(tables)
+    return {
+        name: (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_numpy()
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }

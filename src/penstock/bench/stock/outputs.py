@@ -1,0 +1,128 @@
+"""What came out, when: read from the files alone, for both systems.
+
+A result is out when its file is committed. Stock's file sink commits a micro-batch with a manifest in
+`_spark_metadata` that lists its files; a batch written inside foreachBatch is committed with its `_SUCCESS`;
+Penstock renames a file into place. The time is that of the manifest, the marker, or the file.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from penstock.bench.weighted import Counts, Responses, responses
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file of results: when it was committed, rows by query, and which arrival times how often."""
+
+    committed: float
+    counts: Mapping[str, int]
+    sent_us: Counts
+    weights: Counts
+
+
+def manifests(folder: Path) -> dict[str, float]:
+    """Return the names of a file sink's files, each with the time of its commit.
+
+    Every tenth manifest is compacted: it lists the files of the ones before as well, so the earliest counts.
+    """
+    found: dict[str, float] = {}
+    for manifest in (folder / "_spark_metadata").glob("[0-9]*"):
+        committed = manifest.stat().st_mtime
+        for line in manifest.read_text().splitlines()[1:]:  # the first has the version
+            name = Path(unquote(urlparse(json.loads(line)["path"]).path)).name
+            found[name] = min(found.get(name, committed), committed)
+    return found
+
+
+def one_each(out: Path) -> Iterator[Output]:
+    """Yield what stock queries wrote, a folder each."""
+    for folder in sorted(out.iterdir()):
+        for name, committed in manifests(folder).items():
+            yield _read(folder / name, committed, folder.name)
+
+
+def grouped(out: Path) -> Iterator[Output]:
+    """Yield what one stock query wrote for all, told apart by a column `q`."""
+    for name, committed in manifests(out / "all").items():
+        yield _read(out / "all" / name, committed, "", by="q")
+
+
+def fan_out(out: Path) -> Iterator[Output]:
+    """Yield what foreachBatch wrote: a folder for every query and batch."""
+    for marker in sorted(out.glob("*/batch=*/_SUCCESS")):
+        committed = marker.stat().st_mtime
+        for file in marker.parent.glob("*.parquet"):
+            yield _read(file, committed, marker.parent.parent.name)
+
+
+def penstock(out: Path) -> Iterator[Output]:
+    """Yield what Penstock wrote: files of groups, told apart by a column `query`, and files of single queries.
+
+    The results of a group are published to the folders of its queries later; those copies do not count.
+    """
+    published: set[str] = set()
+    for file in sorted((out / "_groups").rglob("*.parquet")):
+        output = _read(file, file.stat().st_mtime, "", by="query")
+        published.update(output.counts)
+        yield output
+    for folder in sorted(out.glob("query=*")):
+        name = folder.name.removeprefix("query=")
+        for file in () if name in published else sorted(folder.glob("*.parquet")):
+            yield _read(file, file.stat().st_mtime, name)
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[Output]]] = {
+    "each-fifo": one_each,
+    "each-fair": one_each,
+    "fan-out": fan_out,
+    "grouped": grouped,
+    "penstock": penstock,
+}
+"""How to read the results of each system."""
+
+
+def _read(file: Path, committed: float, query: str, by: str | None = None) -> Output:
+    columns = ["sent"] if by is None else ["sent", by]
+    # Read as a file, not as a data set: the name of a folder above it must not become a column
+    table = pq.ParquetFile(file).read(columns=columns)
+    values, weights = np.unique(table.column("sent").to_numpy(), return_counts=True)
+    if by is None:
+        counts = {query: table.num_rows}
+    else:
+        pairs = pc.value_counts(table.column(by)).to_pylist()
+        counts = {_name(pair["values"]): pair["counts"] for pair in pairs}
+    return Output(committed, counts, values.astype(np.int64), weights.astype(np.int64))
+
+
+def _name(value: int | str) -> str:
+    return value if isinstance(value, str) else f"q{value}"
+
+
+def totals(outputs: list[Output]) -> dict[str, int]:
+    """Return the number of results by query."""
+    found: dict[str, int] = {}
+    for output in outputs:
+        for query, count in output.counts.items():
+            found[query] = found.get(query, 0) + count
+    return found
+
+
+def between(outputs: list[Output], start: float, end: float) -> list[Output]:
+    """Return the files that were committed from `start` on and before `end`."""
+    return [output for output in outputs if start <= output.committed < end]
+
+
+def responses_since(outputs: list[Output], start: float) -> Responses:
+    """Return how long results took from the arrival of their rows, `sent` microseconds after `start`."""
+    if not outputs:
+        return Responses(0, None, None, None)
+    values = [output.committed - start - output.sent_us / 1e6 for output in outputs]
+    return responses(np.concatenate(values), np.concatenate([output.weights for output in outputs]))

@@ -1,0 +1,58 @@
+"""Penstock, as the benchmark runs it: a script over the same folders, results to files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.bench.stock.workload import Workload
+from penstock.spark import Running, started
+from penstock.spark.session import spark_session
+
+
+@contextmanager
+def penstock_session(heap: str) -> Iterator[SparkSession]:
+    """Open a session as Penstock does, with the heap that stock has."""
+    with spark_session(settings={"spark.driver.memory": heap}) as spark:
+        yield spark
+
+
+def script_of(workload: Workload, folder: Path) -> str:
+    """Return the script: streams, tables, queries.
+
+    >>> from penstock.bench.stock.filters import Filters
+    >>> print(script_of(Filters(1), Path("/f")))
+    CREATE STREAM s (k INT, v INT, sent BIGINT) FROM files WITH (path = '/f/in/s', format = 'parquet');
+    CREATE QUERY q0 AS SELECT k, v, sent FROM s WHERE v >= 0 AND v < 100;
+    """
+    lines = []
+    for stream in workload.streams:
+        time_option = f", timestamp = '{stream.timestamp}'" if stream.timestamp else ""
+        options = f"path = '{folder}/in/{stream.name}', format = 'parquet'{time_option}"
+        lines.append(f"CREATE STREAM {stream.name} ({stream.columns}) FROM files WITH ({options});")
+    for name, columns in workload.tables.items():
+        lines.append(f"CREATE TABLE {name} ({columns}) FROM parquet WITH (path = '{folder}/{name}.parquet');")
+    lines += [f"CREATE QUERY {query.name} AS {query.penstock};" for query in workload.queries]
+    return "\n".join(lines)
+
+
+class Penstock:
+    """A running script."""
+
+    def __init__(self, spark: SparkSession, workload: Workload, folder: Path) -> None:
+        self._spark = spark
+        self._script = script_of(workload, folder)
+        self._out = folder / "out"
+        self._running: Running | None = None
+
+    def start(self) -> None:
+        """Start all queries."""
+        # Nobody leaves the block: the process ends with the case
+        self._block = started(self._script, out=self._out, spark=self._spark)
+        self._running = self._block.__enter__()
+
+    def settle(self) -> None:
+        """Return when everything that is there has been read, processed and written."""
+        assert self._running is not None
+        self._running.settle()

@@ -1,0 +1,81 @@
+"""Which cases there are: the whole benchmark, and the quick one."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from penstock.bench.stock.case import Case
+
+PARTS = {
+    "filters": "parameterised filters, N = 1 to 1,000",
+    "sizes": "other selectivities and file sizes",
+    "mixed": "forty mixed queries",
+    "paced": "bursty arrivals at the same load for all",
+    "cost": "cost against N, up to 5,000, for Penstock alone",
+}
+"""What `--only` can name."""
+
+EACH = ("each-fifo", "each-fair")
+MANY = 50
+MOST = 1000
+
+
+def plan(parts: Collection[str], *, quick: bool, repeat: int) -> list[Case]:
+    """Return the cases of these parts, in the order in which they run.
+
+    A paced case comes after the drained one that its load is taken from, which is put in if it is not there.
+    """
+    cases: list[Case] = []
+    for case in _quick() if quick else _whole():
+        if case.part not in parts:
+            continue
+        source = load_source(case)
+        if source is not None and source not in cases:
+            cases.append(source)
+        cases.append(case)
+    return list(dict.fromkeys(replace(case, repeat=repeat) for case in cases))
+
+
+def load_source(case: Case) -> Case | None:
+    """Return the case whose rate the load of a paced case is taken from."""
+    if case.feeding != "paced":
+        return None
+    usual = Case(case.part, case.system)
+    part = "mixed" if case.workload == "mixed" else "filters"
+    return replace(case, part=part, system="each-fifo", feeding="drain", load=usual.load, seconds=usual.seconds)
+
+
+def _whole() -> Iterator[Case]:
+    for count, systems in (
+        (1, ("each-fifo", "penstock")),
+        (10, (*EACH, "fan-out", "grouped", "penstock")),
+        (MANY, (*EACH, "fan-out", "grouped", "penstock")),
+        (200, ("grouped", "penstock")),
+        (MOST, ("grouped", "penstock")),
+    ):
+        yield from (Case("filters", system, queries=count) for system in systems)
+    few = Case("sizes", "", queries=10)
+    others = [replace(few, selectivity=share) for share in (0.001, 0.1, 0.5)]
+    others += [replace(few, file_rows=rows) for rows in (1_000, 100_000)]
+    for other in others:
+        yield from (replace(other, system=system) for system in ("each-fifo", "grouped", "penstock"))
+    mixed = Case("mixed", "", workload="mixed", queries=40, files=10)
+    yield from (replace(mixed, system=system) for system in (*EACH, "penstock"))
+    for system in ("each-fifo", "fan-out", "grouped", "penstock"):
+        yield Case("paced", system, queries=MANY, feeding="paced")
+    for system in (*EACH, "penstock"):
+        yield replace(mixed, part="paced", system=system, feeding="paced")
+    for count in (1, 10, 100, 500, 1000, 2000, 5000):
+        yield Case("cost", "penstock", queries=count)
+
+
+def _quick() -> Iterator[Case]:
+    """Yield what fits into five minutes on two cores: the filters, with a small backlog.
+
+    Forty mixed queries alone take stock longer than that to start and to get warm.
+    """
+    for count, systems in (
+        (1, ("each-fifo", "penstock")),
+        (MANY, ("each-fifo", "penstock")),
+        (MOST, ("grouped", "penstock")),
+    ):
+        yield from (Case("filters", system, queries=count, files=10, warm_files=2) for system in systems)

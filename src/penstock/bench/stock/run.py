@@ -1,0 +1,158 @@
+"""The benchmark as a whole: case after case, each in its process, then what came of it."""
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from penstock.bench.machine import described, scratch
+from penstock.bench.processes import in_a_process
+from penstock.bench.stock import guarantees
+from penstock.bench.stock.case import Case, Measured, Run
+from penstock.bench.stock.claims import comparisons
+from penstock.bench.stock.inputs import Batch, Inputs
+from penstock.bench.stock.outputs import READERS, between, responses_since, totals
+from penstock.bench.stock.plan import load_source
+from penstock.bench.stock.workload import Workload, row_queries
+from penstock.errors import RunError
+
+HEAP = "4g"
+"""Java's heap, the same for all."""
+
+LIMIT_S = 1800.0
+"""A case that takes longer has failed."""
+
+Stage = Callable[[str], object]
+
+
+def run_cases(
+    cases: Iterable[Case],
+    on_stage: Stage,
+    on_case: Callable[[Measured], object],
+    on_begin: Callable[[str], object] = lambda name: None,
+    limit_s: float = LIMIT_S,
+) -> None:
+    """Run cases one after the other and hand over what each gave; paced ones take their load from earlier ones."""
+    rates: dict[Case, float] = {}
+    for case in cases:
+        on_begin(case.name)
+        source = load_source(case)
+        if source is not None and source not in rates:
+            measured = Measured(case, "failed", "its load is a share of what stock drained, and that failed")
+        else:
+            offered = None if source is None else case.load * rates[source]
+            measured = measure(case, offered, on_stage, limit_s)
+        if measured.status == "ok" and measured.rows_per_s:
+            rates[case] = measured.rows_per_s
+        on_case(measured)
+
+
+def measure(case: Case, offered: float | None, on_stage: Stage, limit_s: float = LIMIT_S) -> Measured:
+    """Make the input of a case, run it in a process, and read what came out."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-", dir=scratch(), ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        on_stage("making the input")
+        workload = case.made_workload()
+        inputs = Inputs(workload, folder, case.seed)
+        batches = _batches(case, inputs, offered)
+        spec = {
+            "case": asdict(case),
+            "heap": HEAP,
+            "folder": name,
+            "batches": [{"stage": stage, "moves": batch.moves} for stage, batch in batches],
+        }
+        try:
+            on_stage("starting Spark")
+            found = in_a_process("penstock.bench.stock.worker", spec, limit_s=limit_s, on_stage=on_stage)
+        except RunError as error:
+            return Measured(case, "failed", str(error), offered=offered, took_s=time.monotonic() - began)
+        on_stage("reading what came out")
+        measured = _evaluated(case, workload, inputs, [batch for _, batch in batches], found, folder / "out")
+    return replace(measured, offered=offered, took_s=time.monotonic() - began)
+
+
+def _batches(case: Case, inputs: Inputs, offered: float | None) -> list[tuple[str, Batch]]:
+    """Return what goes in: warm-up files one by one, then the measured part as often as it is repeated."""
+    batches = [(f"warm-up {i + 1}", inputs.backlog(1, case.file_rows)) for i in range(case.warm_files)]
+    for i in range(case.repeat):
+        if offered is None:
+            batch = inputs.backlog(case.files, case.file_rows)
+        else:
+            batch = inputs.bursty(offered, case.seconds, case.seed + 100)
+        batches.append((f"measured part {i + 1} of {case.repeat}", batch))
+    return batches
+
+
+def _evaluated(
+    case: Case, workload: Workload, inputs: Inputs, batches: list[Batch], found: dict[str, Any], out: Path
+) -> Measured:
+    """Compare results with what they must be; if they are right, compute the figures of each measured part."""
+    outputs = list(READERS[case.system](out))
+    wrong = _difference(inputs.expected(), totals(outputs))
+    if wrong:
+        return Measured(case, "wrong", wrong)
+    times = found["batches"]
+    ends = [*(each["start"] for each in times[1:]), math.inf]
+    runs = []
+    for batch, noted, end in list(zip(batches, times, ends, strict=True))[case.warm_files :]:
+        start = noted["start"]
+        files = between(outputs, start, end)
+        last = max((output.committed for output in files), default=start) - start
+        figures = responses_since(files, start)
+        if figures.outputs != batch.outputs:
+            came = f"{figures.outputs:,} results came in a part that has {batch.outputs:,}"
+            return Measured(case, "wrong", f"{came}: the system said too early that it was through")
+        runs.append(
+            Run(
+                rows=sum(batch.rows.values()),
+                row_queries=row_queries(workload, batch.rows),
+                outputs=figures.outputs,
+                seconds=last,
+                avg_response=figures.avg,
+                p99_response=figures.p99,
+                max_response=figures.max,
+                behind_s=last - batch.moves[-1][0],
+                feeder_late_s=noted["late_s"],
+            )
+        )
+    return Measured(
+        case,
+        "ok",
+        "",
+        tuple(runs),
+        found["session_s"],
+        found["register_s"],
+        times[0]["settled"] - times[0]["start"],
+        found["peak_bytes"],
+    )
+
+
+def _difference(expected: dict[str, int], got: dict[str, int]) -> str:
+    """Return in words which queries have other numbers of results than they must have; nothing if none has.
+
+    >>> _difference({"q0": 3, "q1": 2}, {"q0": 3, "q1": 1})
+    '1 of 2 queries have a wrong number of results: q1 has 1, not 2'
+    """
+    wrong = [name for name, count in expected.items() if got.get(name, 0) != count]
+    if not wrong:
+        return ""
+    some = ", ".join(f"{name} has {got.get(name, 0):,}, not {expected[name]:,}" for name in wrong[:3])
+    return f"{len(wrong)} of {len(expected)} queries have a wrong number of results: {some}"
+
+
+def document(measured: list[Measured], *, quick: bool, interrupted: bool, seconds: float) -> dict[str, Any]:
+    """Return all that the benchmark found, as JSON has it."""
+    return {
+        "benchmark": "stock",
+        "machine": described(HEAP),
+        "quick": quick,
+        "interrupted": interrupted,
+        "seconds": seconds,
+        "cases": [each.as_dict() for each in measured],
+        "comparisons": [comparison.as_dict() for comparison in comparisons(measured)],
+        **guarantees.as_dict(),
+    }

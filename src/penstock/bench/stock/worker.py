@@ -1,0 +1,96 @@
+"""One case in a process of its own: start the queries, warm them, feed them, note the times.
+
+``python -m penstock.bench.stock.worker`` reads a spec from stdin. Nothing else happens in this process: input is
+made before, results are read afterwards, so that memory and processor are the system's own.
+"""
+
+import json
+import os
+import sys
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+from penstock.bench.machine import peak_bytes
+from penstock.bench.processes import Reporter
+from penstock.bench.stock.case import Case
+from penstock.bench.stock.penstock_system import Penstock, penstock_session
+from penstock.bench.stock.stock_systems import FanOut, Grouped, OneEach, stock_session
+from penstock.bench.stock.workload import Workload
+
+
+class System(Protocol):
+    """What runs the queries."""
+
+    def start(self) -> None:
+        """Start all queries."""
+
+    def settle(self) -> None:
+        """Return when everything that is there is out."""
+
+
+def main() -> None:
+    """Run the case that stdin has."""
+    spec = json.load(sys.stdin)
+    reporter = Reporter()
+    case = Case(**spec["case"])
+    began = time.time()
+    with _session(case, spec["heap"]) as spark:
+        session_s = time.time() - began
+        reporter.stage("starting the queries")
+        began = time.time()
+        system = _system(case, case.made_workload(), spark, Path(spec["folder"]))
+        system.start()
+        register_s = time.time() - began
+        times = _fed(system, spec["batches"], reporter)
+        peak = peak_bytes(os.getpid())
+        found = {"session_s": session_s, "register_s": register_s, "batches": times, "peak_bytes": peak}
+        reporter.result(found)
+        os._exit(0)  # stopping fifty queries takes long, and what they write at the end is not measured
+
+
+def _session(case: Case, heap: str) -> AbstractContextManager[SparkSession]:
+    if case.system == "penstock":
+        return penstock_session(heap)
+    return stock_session(heap, fair=case.system == "each-fair")
+
+
+def _system(case: Case, workload: Workload, spark: SparkSession, folder: Path) -> System:
+    if case.system == "penstock":
+        return Penstock(spark, workload, folder)
+    if case.system == "grouped":
+        return Grouped(spark, workload, folder)
+    if case.system == "fan-out":
+        return FanOut(spark, workload, folder)
+    return OneEach(spark, workload, folder, fair=case.system == "each-fair")
+
+
+def _fed(system: System, batches: list[dict[str, Any]], reporter: Reporter) -> list[dict[str, float]]:
+    """Feed all batches, the warm-up first; return when each began and when the system said that it was through."""
+    times = []
+    for batch in batches:
+        reporter.stage(batch["stage"])
+        start = time.time()
+        late_s = _feed(batch["moves"], start)
+        system.settle()
+        times.append({"start": start, "settled": time.time(), "late_s": late_s})
+    return times
+
+
+def _feed(moves: list[tuple[float, str, str]], start: float) -> float:
+    """Rename files in, each when it is due; return by how much the latest was late."""
+    late_s = 0.0
+    for due_s, staged, target in moves:
+        wait_s = start + due_s - time.time()
+        if wait_s > 0:
+            time.sleep(wait_s)
+        late_s = max(late_s, time.time() - start - due_s)
+        os.rename(staged, target)
+    return late_s
+
+
+if __name__ == "__main__":
+    main()

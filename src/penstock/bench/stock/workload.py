@@ -1,0 +1,71 @@
+"""What a workload is: streams, stored tables, queries in both tongues, and how many rows they must give."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Column = npt.NDArray[np.generic]
+Columns = Mapping[str, Column]
+"""The rows of a stream so far, by column; times are in microseconds."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream of parquet files: its columns as SQL says them, and which of them is the event time."""
+
+    name: str
+    columns: str
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: the streams it reads, and its SELECT as Penstock and as Spark have it."""
+
+    name: str
+    reads: tuple[str, ...]
+    penstock: str
+    stock: str
+
+
+@dataclass(frozen=True)
+class Span:
+    """The event times of a file, in microseconds: from `first` up to, but without, `end`."""
+
+    first: int
+    end: int
+
+
+class Workload(Protocol):
+    """Streams, tables and queries."""
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams."""
+
+    @property
+    def tables(self) -> Mapping[str, str]:
+        """The stored tables: their columns by name."""
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """The queries."""
+
+    def store(self, folder: Path) -> None:
+        """Write the stored tables, each as ``folder/NAME.parquet``."""
+
+    def rows(self, stream: str, count: int, span: Span, sent_us: int, random: np.random.Generator) -> pa.Table:
+        """Make the rows of a file that arrives `sent_us` after the start of its batch."""
+
+    def expected(self, rows: Mapping[str, Columns]) -> dict[str, int]:
+        """Return how many results each query has, given all rows of the streams."""
+
+
+def row_queries(workload: Workload, rows: Mapping[str, int]) -> int:
+    """Return rows × queries: for each query, the rows of the streams that it reads."""
+    return sum(rows[stream] for query in workload.queries for stream in query.reads)

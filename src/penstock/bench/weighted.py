@@ -1,0 +1,43 @@
+"""Figures of many values of which most are equal: values with weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Average, 99th percentile and maximum of responses in seconds, over `outputs` rows."""
+
+    outputs: int
+    avg: float | None
+    p99: float | None
+    max: float | None
+
+
+def percentile(values: Floats, weights: Counts, share: float) -> float:
+    """Return the smallest value that at least this share of the weight does not exceed.
+
+    >>> percentile(np.array([3.0, 1.0]), np.array([1, 99]), 0.99)
+    1.0
+    >>> percentile(np.array([3.0, 1.0]), np.array([2, 98]), 0.99)
+    3.0
+    """
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    # A rank is a whole number; what floating point adds to it must not push it to the next value
+    rank = np.ceil(share * reached[-1] - 1e-9)
+    return float(values[order][np.searchsorted(reached, rank)])
+
+
+def responses(values: Floats, weights: Counts) -> Responses:
+    """Return the figures of responses that occurred so many times."""
+    total = int(weights.sum())
+    if total == 0:
+        return Responses(0, None, None, None)
+    avg = float(np.average(values, weights=weights))
+    return Responses(total, avg, percentile(values, weights, 0.99), float(values[weights > 0].max()))

@@ -1,0 +1,18 @@
+"""`penstock bench`: the benchmarks, one file each."""
+
+import typer
+
+from penstock.cli.bench_stock import stock
+
+bench = typer.Typer(
+    help="Benchmarks: what Penstock does beside others, on this machine.",
+    epilog="Start with: penstock bench stock --quick",
+    no_args_is_help=True,
+)
+for command in (stock,):
+    bench.command()(command)
+
+
+@bench.callback()
+def bench_options() -> None:
+    """Stand for the sub-app, which would otherwise be its only command; the help text is the app's."""

@@ -1,0 +1,220 @@
+"""The report of `penstock bench stock`, made of its JSON document."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from penstock.report.page import Raw, bullets, heading, html, paragraph, plot, styled, table
+
+Case = Mapping[str, Any]
+
+COLOURS = {
+    "each-fifo": "#b45309",
+    "each-fair": "#e0a458",
+    "fan-out": "#7c5cbf",
+    "grouped": "#4b7bb5",
+    "penstock": "#0f7b5f",
+}
+"""One colour for each system, in all plots."""
+
+_NOTHING = "–"
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """Return the report as HTML."""
+    machine = found["machine"]
+    memory = f", {machine['memory_bytes'] / 1e9:.0f} GB" if machine["memory_bytes"] else ""
+    folders = "in memory" if machine["folders_in_memory"] else "on disk"
+    under = (
+        f"{machine['processor']}, {machine['cores']} cores{memory}; {machine['system']}; "
+        f"Python {machine['python']}, PySpark {machine['pyspark']}, Java heap {machine['java_heap']}, "
+        f"files {folders}. "
+        f"{len(found['cases'])} cases in {found['seconds'] / 60:.0f} minutes"
+        f"{', the quick set' if found['quick'] else ''}{', interrupted' if found['interrupted'] else ''}."
+    )
+    return html("Penstock beside stock Structured Streaming", under, _parts(found))
+
+
+def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
+    yield heading("Required")
+    yield _comparisons(found["comparisons"])
+    good = [case for case in found["cases"] if case["status"] == "ok"]
+    figures = _figures(good)
+    if figures:
+        yield heading("Plots")
+        yield from (plot(figure) for figure in figures)
+    yield heading("Cases")
+    yield paragraph(
+        "Rate: row-queries per second, rows × queries ÷ time until all results are out, median of the runs, "
+        "lowest and highest behind it. × : that divided by the rate of stock with one query each (FIFO). "
+        "Responses, from a row's arrival to its result's being out, and start-up, until all queries have "
+        "answered a first file, in seconds. Memory: peak of Python and Java together.",
+        soft=True,
+    )
+    for title in dict.fromkeys(case["table"] for case in found["cases"]):
+        yield _cases(title, [case for case in found["cases"] if case["table"] == title])
+    yield heading("What each guarantees")
+    yield bullets(f"{entry['system']}: {entry['text']}" for entry in found["guarantees"])
+    yield heading("How it was measured")
+    yield bullets(found["how"])
+    yield heading("What is not in the table, and why")
+    yield bullets(f"{entry['mode']}: {entry['text']}" for entry in found["left_out"])
+
+
+def _comparisons(comparisons: Sequence[Mapping[str, Any]]) -> Raw:
+    marks = {True: Raw("<span class=good>holds</span>"), False: Raw("<span class=bad>does not hold</span>")}
+    rows = [
+        (
+            each["claim"],
+            f"{'≥' if each['side'] == 'at least' else '≤'} {each['required']:.3g}",
+            _NOTHING if each["measured"] is None else f"{each['measured']:.3g}",
+            marks.get(each["holds"], each["reason"]),
+        )
+        for each in comparisons
+    ]
+    return table(("", "required", "measured", ""), rows)
+
+
+def _cases(title: str, cases: Sequence[Case]) -> Raw:
+    """Return a table of the systems that were given the same."""
+    base = next((case["row_queries_per_s"] for case in cases if case["system"] == "each-fifo"), None)
+    header = ("", "rate", "lowest – highest", "×", "average", "99 %", "longest", "start-up", "memory", "")
+    return table(header, [_case_row(case, base) for case in cases], caption=title)
+
+
+def _case_row(case: Case, base: float | None) -> tuple[object, ...]:
+    if case["status"] != "ok":
+        return (case["label"], Raw(f"<span class=bad>{case['status']}</span>"), *[""] * 7, case["reason"])
+    measured, low, high = (case[f"row_queries_per_s{end}"] for end in ("", "_low", "_high"))
+    factor = f"{measured / base:.3g}" if base and case["feeding"] == "drain" else _NOTHING
+    times = (case[key] for key in ("avg_response", "p99_response", "max_response", "start_s"))
+    memory = _NOTHING if case["peak_bytes"] is None else f"{case['peak_bytes'] / 1e9:.2f} GB"
+    note = f"not sustained: {case['behind_s']:.0f} s behind" if case["sustained"] is False else ""
+    return (
+        case["label"],
+        f"{measured:,.0f}",
+        f"{low:,.0f} – {high:,.0f}",
+        factor,
+        *(_NOTHING if value is None else f"{value:.2f}" for value in times),
+        memory,
+        note,
+    )
+
+
+def _figures(cases: Sequence[Case]) -> list[go.Figure]:
+    """Return the plots for which there are cases."""
+    filters = [case for case in cases if case["part"] == "filters"]
+    made = [
+        _against_n(
+            filters, "row_queries_per_s", "Throughput of filters, backlog drained", "row-queries per second"
+        ),
+        _against_n(filters, "start_s", "Start-up: until all queries have answered a first file", "seconds"),
+        _memory(filters),
+        _responses([case for case in cases if case["feeding"] == "paced"]),
+        _others([case for case in cases if case["part"] == "sizes"]),
+        _others([case for case in cases if case["workload"] == "mixed" and case["feeding"] == "drain"]),
+        _against_n(
+            [case for case in cases if case["part"] == "cost"],
+            "seconds_measured",
+            "What a backlog of 20 files of 10,000 rows takes Penstock",
+            "seconds",
+        ),
+    ]
+    return [figure for figure in made if figure is not None]
+
+
+def _by_system(cases: Sequence[Case]) -> Iterator[tuple[str, str, list[Case]]]:
+    for system in COLOURS:
+        some = [case for case in cases if case["system"] == system]
+        if some:
+            yield system, some[0]["system_name"], some
+
+
+def _against_n(cases: Sequence[Case], key: str, title: str, unit: str) -> go.Figure | None:
+    """Return lines over the number of queries, both axes logarithmic."""
+    if len({case["queries"] for case in cases}) < 2:
+        return None
+    figure = go.Figure()
+    for system, name, some in _by_system(cases):
+        points = sorted((case["queries"], case[key]) for case in some if case[key] is not None)
+        figure.add_scatter(
+            x=[count for count, _ in points],
+            y=[value for _, value in points],
+            name=name,
+            mode="lines+markers",
+            line={"color": COLOURS[system], "width": 3 if system == "penstock" else 2},
+        )
+    styled(figure, title, "queries", unit)
+    ticks = sorted({case["queries"] for case in cases})
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks])
+    values = [case[key] for case in cases if case[key]]
+    marks = _marks(min(values), max(values)) if values else []
+    return figure.update_yaxes(type="log", tickvals=marks, ticktext=[_si(mark) for mark in marks])
+
+
+def _marks(low: float, high: float) -> list[float]:
+    """Return round numbers between two values for a logarithmic axis: 1, 2, 5, or only 1 where there are many.
+
+    >>> _marks(3, 40), _marks(1, 200_000)
+    ([2, 5, 10, 20, 50], [1, 10, 100, 1000, 10000, 100000])
+    """
+    first, last = math.floor(math.log10(low)), math.floor(math.log10(high))
+    digits = (1, 2, 5) if last - first < 3 else (1,)
+    marks = [digit * 10**power for power in range(first, last + 1) for digit in digits]
+    return [mark for mark in marks if low / 2 <= mark <= high * 2]
+
+
+def _si(value: float) -> str:
+    """Return a round number in few characters.
+
+    >>> [_si(value) for value in (0.02, 5, 2000, 50_000_000)]
+    ['0.02', '5', '2k', '50M']
+    """
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def _memory(cases: Sequence[Case]) -> go.Figure | None:
+    """Return peak memory over the number of queries; this axis is linear, as all systems need about as much."""
+    scaled = [{**case, "gigabytes": case["peak_bytes"] / 1e9} for case in cases if case["peak_bytes"] is not None]
+    figure = _against_n(scaled, "gigabytes", "Peak memory, Python and Java together", "GB")
+    return None if figure is None else figure.update_yaxes(type="linear", tickvals=None, ticktext=None)
+
+
+def _responses(cases: Sequence[Case]) -> go.Figure | None:
+    """Return average and 99th percentile of responses at the same load."""
+    if not cases:
+        return None
+    figure = go.Figure()
+    for system, name, some in _by_system(cases):
+        places = [[_short(case) for case in some for _ in range(2)], ["average", "99 %"] * len(some)]
+        values = [case[key] for case in some for key in ("avg_response", "p99_response")]
+        figure.add_bar(x=places, y=values, name=name, marker_color=COLOURS[system])
+    styled(figure, "Response to bursty arrivals at the same load", "", "seconds")
+    return figure.update_layout(barmode="group")
+
+
+def _others(cases: Sequence[Case]) -> go.Figure | None:
+    """Return the throughput of cases that differ in more than the number of queries."""
+    if not cases:
+        return None
+    figure = go.Figure()
+    for system, name, some in _by_system(cases):
+        rates = [case["row_queries_per_s"] for case in some]
+        figure.add_bar(x=[_short(case) for case in some], y=rates, name=name, marker_color=COLOURS[system])
+    kinds = {case["workload"] for case in cases}
+    title = "Throughput of mixed queries" if kinds == {"mixed"} else "Throughput with other inputs"
+    styled(figure, f"{title}, backlog drained", "", "row-queries per second")
+    return figure.update_layout(barmode="group").update_yaxes(exponentformat="SI")
+
+
+def _short(case: Case) -> str:
+    if case["workload"] == "mixed":
+        return f"{case['queries']} mixed queries"
+    if case["feeding"] == "paced":
+        return f"{case['queries']} filters of {100 * case['selectivity']:g} %"
+    return f"{case['queries']} filters of {100 * case['selectivity']:g} %,<br>files of {case['file_rows']:,}"

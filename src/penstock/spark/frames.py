@@ -1,0 +1,37 @@
+"""What jobs are joined with beside the streams: stored tables, and the constants of groups."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.spark.columns import spark_type
+
+_IN_PLAN = "spark.sql.execution.arrow.localRelationThreshold"
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Return an Arrow table as Spark's; Connect takes none without rows."""
+    if table.num_rows:
+        return spark.createDataFrame(table)
+    schema = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in table.schema)
+    return spark.createDataFrame([], schema)
+
+
+class Frames:
+    """Stored tables by name, and constants as frames that are made anew only when a group has changed."""
+
+    def __init__(self, spark: SparkSession, stored: Mapping[str, DataFrame]) -> None:
+        self.spark = spark
+        self.stored = stored
+        self._constants: dict[str, tuple[pa.Table, DataFrame]] = {}
+
+    def constants(self, name: str, table: pa.Table) -> DataFrame:
+        """Return the constants of a group."""
+        known = self._constants.get(name)
+        if known is not None and known[0] is table:
+            return known[1]
+        frame = F.broadcast(arrow_frame(self.spark, table))
+        self._constants[name] = (table, frame)
+        return frame

@@ -1,0 +1,71 @@
+from dataclasses import replace
+
+from penstock.bench.stock.case import Case
+from penstock.bench.stock.claims import comparisons
+from tests.bench.made_up import measured
+
+FILTER = Case("filters", "penstock")
+MIXED = Case("mixed", "penstock", workload="mixed", queries=40)
+
+
+def of(case, system, rate, queries=None, **more):
+    return measured(replace(case, system=system, queries=queries or case.queries), rate, **more)
+
+
+def by_number(cases):
+    return [(each.measured, each.holds) for each in comparisons(cases)]
+
+
+def test_nothing_was_run():
+    assert all(each.holds is None and each.reason for each in comparisons([]))
+
+
+def test_rates_are_compared_with_the_best_of_stock():
+    found = by_number(
+        [
+            of(FILTER, "each-fifo", 100, 50),
+            of(FILTER, "each-fair", 125, 50),
+            of(FILTER, "penstock", 1250, 50),
+            of(FILTER, "penstock", 20_000, 1000),
+            of(FILTER, "grouped", 25_000, 1000),
+        ]
+    )
+    assert found[0] == (None, None)
+    assert found[1] == (10.0, True)
+    assert found[2] == (160.0, False)
+    assert found[3] == (0.8, False)
+
+
+def test_other_parts_with_as_many_queries_do_not_count():
+    cost = replace(FILTER, part="cost")
+    found = by_number([of(FILTER, "each-fifo", 100, 50), of(cost, "penstock", 5000, 50)])
+    assert found[1] == (None, None)
+
+
+def test_a_case_that_failed_does_not_hold():
+    found = by_number([of(FILTER, "each-fifo", 100), of(FILTER, "penstock", 100, status="wrong")])
+    assert found[0] == (None, False)
+    found = by_number([of(FILTER, "each-fifo", 100, status="failed"), of(FILTER, "penstock", 100)])
+    assert found[0] == (None, False)
+
+
+def test_one_stock_system_is_enough():
+    cases = [of(MIXED, "each-fifo", 100), of(MIXED, "each-fair", 9999, status="wrong"), of(MIXED, "penstock", 400)]
+    assert by_number(cases)[4] == (4.0, True)
+
+
+def test_responses_at_the_same_load():
+    paced = replace(MIXED, part="paced", feeding="paced")
+    cases = [
+        of(paced, "each-fifo", 100, response=6.0),
+        of(paced, "each-fair", 100, response=4.0),
+        of(paced, "penstock", 100, response=1.0),
+    ]
+    assert by_number(cases)[5] == (0.25, True)
+    assert by_number(cases)[4] == (None, None)
+
+
+def test_a_load_that_was_not_kept_up_with_is_said():
+    paced = replace(MIXED, part="paced", feeding="paced", seconds=30)
+    assert of(paced, "each-fifo", 100, behind=20).sustained is False
+    assert of(paced, "each-fifo", 100, behind=10).sustained is True
