@@ -85,7 +85,7 @@ def test_slots_have_the_types_that_spark_gives_literals(select, types, values):
         "SELECT src FROM packets",  # nothing could differ
         "SELECT src FROM packets WHERE dst LIKE 'a%'",
         "SELECT src AS query FROM packets WHERE bytes > 1",  # a group's file has a column of that name
-        "SELECT p.src FROM packets [ROWS 5] p, packets [ROWS 5] q WHERE p.bytes + q.bytes = 9 * p.bytes",
+        "SELECT p.src FROM packets [ROWS 5] p, packets [ROWS 5] q WHERE p.bytes * q.bytes = p.bytes AND 1 < 2",
     ],
 )
 def test_queries_that_stay_alone(select):

@@ -57,9 +57,9 @@ def in_a_process(
         timer = threading.Timer(limit_s, give_up)
         timer.daemon = True
         timer.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
-            assert process.stdin is not None
-            assert process.stdout is not None
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(spec))
                 process.stdin.close()
@@ -67,6 +67,7 @@ def in_a_process(
         finally:
             timer.cancel()
             _end(process)
+            process.stdout.close()
         if overdue.is_set():
             raise RunError(f"it took longer than {limit_s:.0f} s")
         if result is None:

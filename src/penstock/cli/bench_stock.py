@@ -29,7 +29,7 @@ def stock(
     repeat: Annotated[
         int | None,
         typer.Option(
-            help="Measure each case so many times; the median counts. Without: twice, once with --quick.",
+            help="Measure each case so many times; the median counts. Default: twice; --quick: the slow once.",
             min=1,
             metavar="N",
         ),
@@ -54,7 +54,7 @@ def stock(
     for part in only or ():
         if part not in PARTS:
             raise typer.BadParameter(f"there is no part {part!r}.{nearest(part, PARTS)}", param_hint="--only")
-    cases = plan(only or list(PARTS), quick=quick, repeat=repeat or (1 if quick else 2))
+    cases = plan(only or list(PARTS), quick=quick, repeat=repeat)
     if not cases:
         raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
     from penstock.bench.stock.run import document, run_cases

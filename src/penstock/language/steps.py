@@ -30,6 +30,8 @@ class Condition:
     columns: Columns
     ports: frozenset[int] = frozenset()
     late: bool = False
+    equal: tuple[tuple[int, str], tuple[int, str]] | None = None
+    """Of a join: the two columns, each with its port, that it asks to be equal, if it is that."""
 
 
 @dataclass(frozen=True)

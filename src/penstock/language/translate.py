@@ -175,16 +175,23 @@ class _Translation:
             port = port_of[place]
             return f"p{port}", self.chains[port].names[place, name]
 
+        def located(column: exp.Column) -> tuple[int, str]:
+            alias, name = rename(int(column.table[1:]), column.name)
+            return int(alias[1:]), name
+
         conditions = []
         for tree in self._take(lambda places: places <= reach):
             plain = _condition(tree, rename)
             columns = frozenset(
                 Join.named(int(name[1 : name.index(".")]), name[name.index(".") + 1 :]) for name in plain.columns
             )
+            ports = frozenset(port_of[place] for place in places_in(tree))
+            sides = (tree.this, tree.args.get("expression")) if isinstance(tree, exp.EQ) else ()
+            equal = tuple(located(side) for side in sides if isinstance(side, exp.Column))
             conditions.append(
-                replace(plain, columns=columns, ports=frozenset(port_of[p] for p in places_in(tree)))
+                replace(plain, columns=columns, ports=ports, equal=equal if len(equal) == 2 else None)
             )
-        ports = tuple(
+        inputs = tuple(
             Port(
                 item.relation.name,
                 _window(item),
@@ -194,7 +201,7 @@ class _Translation:
             )
             for item in self.query.streams
         )
-        return Chain(-1, names=names, reach=reach), Join(ports, _sorted(conditions))
+        return Chain(-1, names=names, reach=reach), Join(inputs, _sorted(conditions))
 
     def _project(self, chain: Chain) -> Project:
         def rename(place: int, name: str) -> tuple[str, str]:

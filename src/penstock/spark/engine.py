@@ -1,7 +1,7 @@
 """The state of a running system and every decision in it. No clock, no Spark: it is told, and says what to run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 
 import pyarrow as pa
@@ -17,12 +17,15 @@ from penstock.policies import Policy, Scheduler, Service, Train, Unit, Waiting, 
 from penstock.spark.admission import Admitted, Arrived, admitted
 from penstock.spark.columns import hidden_in, is_hidden, numbers
 from penstock.spark.grouped import constants_of, emitted_by, of_members
-from penstock.spark.job import Outcome, Window, Work
+from penstock.spark.job import Outcome, Work
 from penstock.spark.log import Piece, Queue, StreamLog
 from penstock.spark.measures import Costs, moved
+from penstock.spark.probes import probed_windows
 from penstock.spark.state import Emitted, QueryState, Run
-from penstock.spark.walks import Way, joins_from, way_from
+from penstock.spark.walks import Way, way_from
 
+PART_S = 0.02
+"""How long a task should work at least; a task costs some 8 ms in itself."""
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
 
@@ -38,6 +41,7 @@ class Engine:
         memory: int | None = None,
         may_group: MayGroup = always,
         quantum_s: float = 0.0,
+        slots: int = 1,
     ) -> None:
         self.streams = {name: StreamLog(stream) for name, stream in streams.items()}
         self.queries: dict[str, QueryState] = {}
@@ -50,6 +54,7 @@ class Engine:
         self._memory = memory
         self._may_group = may_group
         self._quantum_s = quantum_s
+        self.slots = slots
         self._probed: dict[str, float] = {}
         self._numbers = 0
         self._ending: set[str] = set()
@@ -239,56 +244,37 @@ class Engine:
                 latest = max(piece.last_time for piece in pieces)
                 cut |= {join for join in way.joins if join != edge and self._bound(join) < latest}
         onward = frozenset(through - cut)
-        run = Run(units, taken, self._work(taken, onward))
+        run = Run(units, taken, self._work(taken, onward, self._partitions(units, taken)))
         self.in_flight.append(run)
         return run
 
-    def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge]) -> Work:
+    def _partitions(self, units: Iterable[Unit], taken: Mapping[Edge, tuple[Piece, ...]]) -> int:
+        """Return into how many parts rows are worth cutting: as many as there are slots, if the work is long."""
+        work = 0.0
+        for unit in units:
+            rows = sum(piece.rows for edge in unit.entries for piece in taken.get(edge, ()))
+            work = max(work, rows * float(unit.time))
+        return min(max(int(work / PART_S), 1), self.slots)
+
+    def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge], partitions: int) -> Work:
         takes = {
             edge: of_members(self.plan, edge, pa.concat_tables([piece.table for piece in pieces]))
             for edge, pieces in taken.items()
         }
-        probes: dict[tuple[str, int, int], Window] = {}
-        for edge, pieces in taken.items():
-            low = min(piece.first_time for piece in pieces)
-            high = max(piece.last_time for piece in pieces)
-            for join in joins_from(self.plan, edge, through):
-                self._add_probes(probes, join, low, high)
+        probes = probed_windows(self.plan, self._wanted, self.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}
         constants = {
             step.table.name: self._constants_of(step.table.name)
             for step in map(self.plan.steps.__getitem__, reached)
             if isinstance(step, Lookup) and step.table.is_constants
         }
-        return Work(self.plan, takes, through, probes, self._wanted, constants)
+        return Work(self.plan, takes, through, probes, self._wanted, constants, partitions)
 
     def _constants_of(self, name: str) -> pa.Table:
         group = self.plan.groups[name]
         if name not in self._constants or self._constants[name][0] is not group:
             self._constants[name] = (group, constants_of(group))
         return self._constants[name][1]
-
-    def _add_probes(self, probes: dict[tuple[str, int, int], Window], join: Edge, low: int, high: int) -> None:
-        """Add what the other windows hold for rows between two times; wider, if another entry was there before."""
-        step = self.plan.steps[join.target]
-        assert isinstance(step, Join)
-        for other, port in enumerate(step.ports):
-            key = (join.target, join.port, other)
-            if other == join.port:
-                continue
-            before = probes.get(key)
-            first = low if before is None else min(low, before.low)
-            last = high if before is None else max(high, before.high)
-            columns = self._wanted_at(port.stream, port.path, Edge(join.source, join.target, other))
-            rows = self.streams[port.stream].window(port.window, first, last, columns, port.start, port.end)
-            probes[key] = Window(rows, first, last)
-
-    def _wanted_at(self, stream: str, path: tuple[str, ...], entry: Edge) -> list[str]:
-        first = path[0] if path else entry.target
-        edges = [edge for edge in self.plan.network.in_edges[first] if edge.source == stream]
-        if not path:
-            edges = [edge for edge in edges if edge.port == entry.port]
-        return sorted(frozenset().union(*(self._wanted[edge] for edge in edges)))
 
     def _look(self, unit: Unit) -> Waiting | None:
         ways = self._ways_of(unit)

@@ -11,12 +11,19 @@ from penstock.spark.columns import spark_type
 _IN_PLAN = "spark.sql.execution.arrow.localRelationThreshold"
 
 
-def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """Return an Arrow table as Spark's; Connect takes none without rows."""
+def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
+    """Return an Arrow table as Spark's, in so many partitions; Connect takes none without rows."""
     if table.num_rows:
-        return spark.createDataFrame(table)
+        return spark.createDataFrame(cut(table, partitions))
     schema = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in table.schema)
     return spark.createDataFrame([], schema)
+
+
+def cut(table: pa.Table, parts: int) -> pa.Table:
+    """Return the table in chunks of equal size, so many if there are rows enough: each becomes a partition."""
+    whole = table.combine_chunks()
+    size = max(-(-whole.num_rows // parts), 1)
+    return pa.concat_tables([whole.slice(start, size) for start in range(0, whole.num_rows, size)])
 
 
 class Frames:

@@ -17,6 +17,8 @@ from penstock.spark.log import EXPIRES
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
+PARTITION_ROWS = 50_000
+"""Rows of a window that one task looks through."""
 _BRANCH = "__k"
 
 
@@ -43,6 +45,8 @@ class Work:
     wanted: Mapping[Edge, Columns] = field(default_factory=dict)
     constants: Mapping[str, pa.Table] = field(default_factory=dict)
     """What the members of each group differ in, by the group's name."""
+    partitions: int = 1
+    """Into how many parts the rows of an entry are cut."""
     only: frozenset[str] | None = None
     """The operators whose output is wanted; None: all that has one."""
 
@@ -67,6 +71,7 @@ class Builder:
         self._entry_rows: dict[str, int] = defaultdict(int)
         self._arriving: dict[tuple[str, int], list[DataFrame]] = defaultdict(list)
         self._feeds: dict[str, list[str]] = defaultdict(list)
+        self._rows = sum(table.num_rows for table in work.takes.values())
         self._window_rows = 0
 
     def run(self) -> Outcome:
@@ -127,7 +132,7 @@ class Builder:
         """
         wanted = sorted(self._work.wanted[edge])
         here = [name for name in wanted if name in table.column_names]
-        frame = self._frame(table.select([*here, *hidden_in(table)]))
+        frame = self._frame(table.select([*here, *hidden_in(table)]), self._work.partitions)
         for name in wanted:
             if name not in here:
                 frame = frame.withColumn(name, F.lit(None).cast(self._work.plan.type_of(edge.source, name)))
@@ -141,8 +146,8 @@ class Builder:
         names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
         return _union([frame.select(*(F.col(f"`{name}`") for name in names)) for frame in frames])
 
-    def _frame(self, table: pa.Table) -> DataFrame:
-        return arrow_frame(self._frames.spark, table)
+    def _frame(self, table: pa.Table, partitions: int = 1) -> DataFrame:
+        return arrow_frame(self._frames.spark, table, partitions)
 
     def _pruned(self, name: str, frame: DataFrame, *, root: bool) -> DataFrame:
         if root:
@@ -176,7 +181,7 @@ class Builder:
             return frame.filter(step.sql)
         if isinstance(step, Lookup):
             return self._look_up(step, frame)
-        hidden = [TIME, ARRIVAL, *(seq(place) for place in range(streams))]
+        hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # the time of a result is nobody's business
         columns = (F.expr(expression).alias(name) for expression, name in step.columns)
         return frame.select(*columns, *(F.col(each) for each in hidden))
 
@@ -199,11 +204,15 @@ class Builder:
         waiting = list(join.conditions)
         wanted = self._wanted_of(name, join)
         for other in join.order_from(port):
-            found = self._window_frame(name, join, port, other)
+            found, window_rows = self._window_frame(name, join, port, other)
             taken.add(other)
             conditions = [*_in_window(join, port, other)]
             conditions += [f"({each.sql})" for each in waiting if each.ports <= taken]
             waiting = [each for each in waiting if not each.ports <= taken]
+            if len(taken) == 2 and self._rows < window_rows and self._rows <= BROADCAST_ROWS:
+                joined = F.broadcast(frame).alias(f"p{port}")
+            elif window_rows <= BROADCAST_ROWS:
+                found = F.broadcast(found)
             joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
         columns = [
             F.col(f"p{each}.`{column}`").alias(Join.named(each, column))
@@ -220,15 +229,15 @@ class Builder:
         after: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
         return Join(join.ports, ()).reads(after)
 
-    def _window_frame(self, name: str, join: Join, port: int, other: int) -> DataFrame:
+    def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
         window = self._work.probes[name, port, other].rows
         self._window_rows += window.num_rows
-        frame = self._frame(window)
+        frame = self._frame(window, 1 + window.num_rows // PARTITION_ROWS)
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)
             frame = self._applied(step, frame, 1)
-        return F.broadcast(frame) if window.num_rows <= BROADCAST_ROWS else frame
+        return frame, window.num_rows
 
     # The job ------------------------------------------------------------------------------------------------
 

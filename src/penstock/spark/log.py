@@ -2,12 +2,13 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.language.statements import StreamDef, WindowDef
 from penstock.language.steps import ARRIVAL, TIME, seq
@@ -171,11 +172,12 @@ class StreamLog:
         columns: Iterable[str],
         start: int = 0,
         end: int | None = None,
+        keys: Mapping[str, pa.ChunkedArray] | None = None,
     ) -> pa.Table:
         """Return the rows that a row with a time between `low` and `high` can find in the window.
 
         They carry the column ``__x`` if it is a row window. Rows before number `start` and from `end` on do
-        not exist.
+        not exist. Rows without one of the values that `keys` have for a column are left out.
         """
         back = low - window.size if window.kind == "range" else -math.inf
         pieces = [piece for piece in self.pieces if piece.last_time >= back]
@@ -196,7 +198,7 @@ class StreamLog:
             first = int(np.searchsorted(times, back, side="left"))
         else:
             first = max(0, int(np.searchsorted(times, low, side="left")) - window.size)
-        return self._with_expiry(table, window, times, first, stop)
+        return matching(self._with_expiry(table, window, times, first, stop), keys or {})
 
     def empty(self, columns: Iterable[str]) -> pa.Table:
         """Return no rows, with these columns of the stream and Penstock's own."""
@@ -229,3 +231,16 @@ class StreamLog:
             before = np.searchsorted(times, low, side="left")
             passed = before - np.searchsorted(times, lasts, side="right") >= window.size
         return len(passed) if passed.all() else int(np.argmin(passed))
+
+
+def matching(table: pa.Table, keys: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """Return the rows whose columns hold one of the values given for them; NULL is equal to nothing."""
+    for name, values in keys.items():
+        column = table.column(name)
+        if column.type != values.type:
+            if not (pa.types.is_integer(column.type) and pa.types.is_integer(values.type)):
+                continue
+            column, values = column.cast(pa.int64()), values.cast(pa.int64())
+        known = pc.drop_null(pc.unique(values))
+        table = table.filter(pc.is_in(column, value_set=known))
+    return table

@@ -23,7 +23,7 @@ from penstock.spark.engine import Engine
 from penstock.spark.grouped import restricted
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.prepare import loaded_tables, result_schema
-from penstock.spark.session import check_alive, explained
+from penstock.spark.session import check_alive, explained, slots_of
 from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
@@ -37,7 +37,7 @@ CHUNK_US = 100_000
 MEMORY = 256 * 1024 * 1024
 QUANTUM_US = 500_000
 IN_FLIGHT = 1
-_NAP_S = 0.01
+_NAP_S, _BUSY_NAP_S = 0.01, 0.03
 _RELEARN_US = 1_000_000
 _TICK_US = 250_000
 _GIVE_UP = 3
@@ -93,6 +93,7 @@ class Runtime:
             settings.get("memory"),
             self._may_group,
             settings.get("quantum", QUANTUM_US) / 1e6,
+            slots_of(spark),
         )
         self._around = Surroundings(
             spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
@@ -113,6 +114,7 @@ class Runtime:
         self._failures = 0
         self._started = self._now = self._clock.now_us()
         self._relearned = self._ticked = self._published = self._started
+        self._tick_us = _TICK_US
         self._publish_us = settings.get("publish")
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
         self._publishing: Future[object] | None = None
@@ -224,7 +226,7 @@ class Runtime:
 
     def _rest(self) -> None:
         if self._jobs:
-            wait(self._jobs, timeout=_NAP_S, return_when=FIRST_COMPLETED)
+            wait(self._jobs, timeout=_BUSY_NAP_S, return_when=FIRST_COMPLETED)
         elif self._held_up():
             return
         else:
@@ -486,9 +488,11 @@ class Runtime:
             self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
         if self._publish_us and self._now - self._published >= self._publish_us:
             self._publish()
-        if self._now - self._ticked >= _TICK_US:
+        if self._now - self._ticked >= self._tick_us:
             self._ticked = self._now
             self._on_tick(self.look())
+            # Thousands of queries take a while to look at: not more than a fiftieth of the time
+            self._tick_us = max(_TICK_US, 50 * (self._clock.now_us() - self._now))
 
     def _publish(self) -> None:
         """Let sinks publish, beside the loop: it can take seconds for thousands of queries."""

@@ -1,5 +1,6 @@
 """A folder, a file or a pattern as a stream: new files as they appear, in the order of their names."""
 
+import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ from penstock.spark.sources.source import Surroundings
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
 _FILES_AT_ONCE = 64
+_YOUNG_NS = 100_000_000
+_LOOK_S = 1.0
 _SUFFIXES = (".tmp", ".crc", ".inprogress")
 
 
@@ -32,6 +35,8 @@ class Files:
         self._waiting: deque[Path] = deque()
         self._stopped = False
         self._has_time = stream.timestamp is not None
+        self._changed = -1
+        self._look_again = 0.0
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
         """Return the rows of the next files, as many files as are small enough to be read together."""
@@ -61,20 +66,27 @@ class Files:
         return self._around.drain
 
     def _list(self) -> None:
-        found = [path for path in self._candidates() if path not in self._seen]
+        """Look for new files unless the folder is unchanged; each second, and while its time is young, anyway."""
+        folder = self._path if self._path.is_dir() else self._path.parent
+        try:
+            changed = folder.stat().st_mtime_ns
+        except OSError:
+            changed = 0
+        now = time.monotonic()
+        if changed == self._changed and now < self._look_again:
+            return
+        self._changed = changed if time.time_ns() - changed > _YOUNG_NS else -1
+        self._look_again = now + _LOOK_S
+        found = sorted(path for path in self._candidates() if path not in self._seen and path.is_file())
         self._seen.update(found)
         self._waiting.extend(found)
 
     def _candidates(self) -> list[Path]:
         if self._path.is_file():
             return [self._path]
-        if self._path.is_dir():
-            found = list(self._path.iterdir())
-        else:
-            found = list(self._path.parent.glob(self._path.name))
-        return sorted(
-            path for path in found if path.is_file() and path.name[0] not in "._" and path.suffix not in _SUFFIXES
-        )
+        is_folder = self._path.is_dir()
+        found = self._path.iterdir() if is_folder else self._path.parent.glob(self._path.name)
+        return [path for path in found if path.name[0] not in "._" and path.suffix not in _SUFFIXES]
 
     def _next_paths(self) -> list[Path]:
         """Take the next files off the list: at most some megabytes, and of one kind where it matters."""

@@ -1,0 +1,100 @@
+"""What a run's probes find: of every other stream's log the rows in its window, and only those that match.
+
+A window is a view of the log. Where a join asks that two columns are equal, rows whose key no probing row has are
+left out here, before they are sent to a job: what a probe costs then grows with what it finds, and hardly with the
+length of the window.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.language.plan import Plan
+from penstock.language.steps import Columns, Join
+from penstock.network import Edge
+from penstock.spark.job import Window
+from penstock.spark.log import Piece, StreamLog
+from penstock.spark.walks import joins_from
+
+_KEYS = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+"""Types whose values are equal in Spark where they are in Arrow; numbers with a point are not among them."""
+
+
+@dataclass
+class _Probing:
+    """The rows that come to a join by one edge, from one entry or several."""
+
+    low: float = float("inf")
+    high: float = float("-inf")
+    pieces: list[Piece] = field(default_factory=list)
+
+    def add(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            self.pieces.append(piece)
+            self.low = min(self.low, piece.first_time)
+            self.high = max(self.high, piece.last_time)
+
+    def column(self, name: str) -> pa.ChunkedArray | None:
+        if any(name not in piece.table.column_names for piece in self.pieces):
+            return None
+        return pa.chunked_array([chunk for piece in self.pieces for chunk in piece.table.column(name).chunks])
+
+
+def probed_windows(
+    plan: Plan,
+    wanted: Mapping[Edge, Columns],
+    streams: Mapping[str, StreamLog],
+    taken: Mapping[Edge, Iterable[Piece]],
+    through: frozenset[Edge],
+) -> dict[tuple[str, int, int], Window]:
+    """Return for every join a run reaches, port of its rows and other port, the rows of the other's window."""
+    probing: dict[Edge, _Probing] = defaultdict(_Probing)
+    for entry, pieces in taken.items():
+        for edge in joins_from(plan, entry, through):
+            probing[edge].add(pieces)
+    found: dict[tuple[str, int, int], Window] = {}
+    for edge, rows in probing.items():
+        join = plan.steps[edge.target]
+        assert isinstance(join, Join)
+        at_hand: dict[int, _Probing | pa.Table] = {edge.port: rows}
+        for other in join.order_from(edge.port):
+            port = join.ports[other]
+            columns = _wanted_at(plan, wanted, edge, port.stream, other, port.path)
+            keys = _keys(join, other, columns, at_hand)
+            low, high = int(rows.low), int(rows.high)
+            window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
+            found[edge.target, edge.port, other] = Window(window, low, high)
+            at_hand[other] = window
+    return found
+
+
+def _keys(
+    join: Join, other: int, columns: Iterable[str], at_hand: Mapping[int, "_Probing | pa.Table"]
+) -> dict[str, pa.ChunkedArray]:
+    """Return for columns of a window the values that they must be among to match what is there of other ports."""
+    keys: dict[str, pa.ChunkedArray] = {}
+    for condition in join.conditions:
+        for (port, column), (place, name) in (condition.equal, condition.equal[::-1]) if condition.equal else ():
+            if port == other and place in at_hand and column in columns and column not in keys:
+                values = _column(at_hand[place], name)
+                if values is not None and any(fits(values.type) for fits in _KEYS):
+                    keys[column] = values
+    return keys
+
+
+def _column(rows: "_Probing | pa.Table", name: str) -> pa.ChunkedArray | None:
+    if isinstance(rows, _Probing):
+        return rows.column(name)
+    return rows.column(name) if name in rows.column_names else None
+
+
+def _wanted_at(
+    plan: Plan, wanted: Mapping[Edge, Columns], edge: Edge, stream: str, other: int, path: tuple[str, ...]
+) -> list[str]:
+    first = path[0] if path else edge.target
+    edges = [each for each in plan.network.in_edges[first] if each.source == stream]
+    if not path:
+        edges = [each for each in edges if each.port == other]
+    return sorted(frozenset().union(*(wanted[each] for each in edges)))
