@@ -22,7 +22,7 @@ def test_a_page_of_whatever_was_measured(parts):
     assert made.startswith("<!doctype html>")
     assert "Real-time mode" in made
     assert "<script src" not in made, "the page must stand alone"
-    assert made.count("<figure>") == {0: 0, 3: 1}.get(len(found["cases"]), 7)
+    assert made.count("<figure>") == {0: 0, 3: 1}.get(len(found["cases"]), 9)
 
 
 def test_failures_and_missing_memory_are_said():

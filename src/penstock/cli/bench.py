@@ -2,6 +2,7 @@
 
 import typer
 
+from penstock.cli.bench_policies import policies
 from penstock.cli.bench_stock import stock
 
 bench = typer.Typer(
@@ -9,7 +10,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock,):
+for command in (stock, policies):
     bench.command()(command)
 
 

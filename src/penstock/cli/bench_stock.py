@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.bench_parts import comparisons_table, keep
 from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, size, wide_console
 from penstock.errors import nearest
 
@@ -24,7 +25,9 @@ def stock(
     quick: Annotated[bool, typer.Option("--quick", help="A reduced set, in less than five minutes.")] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Run this part: filters, sizes, mixed, paced or cost; can be repeated.", metavar="PART"),
+        typer.Option(
+            help="Run this part: filters, sizes, mixed, paced, windows or cost; can be repeated.", metavar="PART"
+        ),
     ] = None,
     repeat: Annotated[
         int | None,
@@ -58,6 +61,7 @@ def stock(
     if not cases:
         raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
     from penstock.bench.stock.run import document, run_cases
+    from penstock.report.stock import page
     from penstock.spark.session import check_java
 
     check_java()
@@ -76,7 +80,7 @@ def stock(
     except KeyboardInterrupt:
         interrupted = True
     found = document(measured, quick=quick, interrupted=interrupted, seconds=time.monotonic() - began)
-    kept = _keep(found, out, "stock-quick" if quick else "stock")
+    kept = keep(found, page(found), out, "stock-quick" if quick else "stock")
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -134,17 +138,6 @@ class _Progress:
         self._console.print(line, highlight=False, soft_wrap=True)
 
 
-def _keep(found: dict[str, Any], folder: Path, name: str) -> Path:
-    """Write the figures and the report; return where the report is."""
-    from penstock.report.stock import page
-
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    report = folder / f"{name}.html"
-    report.write_text(page(found))
-    return report
-
-
 def _show(console: Console, found: dict[str, Any], report: Path) -> None:
     """Print the cases, what was required, and what the figures stand on."""
     from penstock.bench.machine import in_words
@@ -152,7 +145,7 @@ def _show(console: Console, found: dict[str, Any], report: Path) -> None:
     for title in dict.fromkeys(case["table"] for case in found["cases"]):
         console.print(_cases_table(title, [case for case in found["cases"] if case["table"] == title]))
         console.print()
-    console.print(_comparisons_table(found["comparisons"]))
+    console.print(comparisons_table(found["comparisons"]))
     console.print()
     console.print(in_words(found["machine"]), highlight=False)
     console.print(
@@ -203,17 +196,3 @@ def _short(value: float) -> str:
         if value >= amount:
             return f"{value / amount:.3g}{unit}"
     return f"{value:.3g}"
-
-
-def _comparisons_table(comparisons: list[dict[str, Any]]) -> Table:
-    table = Table(title="Required", box=SIMPLE_HEAD, **COMPACT)
-    table.add_column("", ratio=1)
-    table.add_column("required", justify="right", no_wrap=True)
-    table.add_column("measured", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    marks = {True: Text("holds", "green"), False: Text("does not hold", "bold red"), None: Text("–", "dim")}
-    for each in comparisons:
-        sign = "≥" if each["side"] == "at least" else "≤"
-        value = NONE if each["measured"] is None else f"{each['measured']:.3g}"
-        table.add_row(each["claim"], f"{sign} {each['required']:.3g}", value, marks[each["holds"]])
-    return table

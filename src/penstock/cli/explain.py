@@ -55,9 +55,13 @@ def _show(console: Console, title: str, found: dict[str, Any]) -> None:
     if found["settings"]:
         settings = ", ".join(f"{name} = {value!r}" for name, value in found["settings"].items())
         console.print(Text("settings  ", style="dim").append(settings, style="not dim"), end="\n\n")
-    for name in found["queries"]:
-        console.print(_tree(name, found))
-        console.print()
+    for name, query in found["queries"].items():
+        if query["group"] is None:
+            console.print(_tree(name, [name], found))
+            console.print()
+        elif name == found["groups"][query["group"]]["queries"][0]:
+            console.print(_tree(query["group"], found["groups"][query["group"]]["queries"], found))
+            console.print()
     if found["units"]:
         console.print(_units(found))
     for note in found["notes"]:
@@ -80,14 +84,18 @@ def _relations(kind: str, relations: dict[str, Any]) -> Table:
     return table
 
 
-def _tree(name: str, found: dict[str, Any]) -> Tree:
-    query = found["queries"][name]
-    tree = Tree(Text(name, style="bold"), guide_style="dim")
-    _grow(tree, query["root"], name, found, "")
+def _tree(title: str, queries: list[str], found: dict[str, Any]) -> Tree:
+    label = Text(title, style="bold")
+    if title not in found["queries"]:
+        count = plural(len(queries), "query", "queries")
+        label.append(f"  {count} that differ in constants: {_some(queries)}", style="not bold green")
+    tree = Tree(label, guide_style="dim")
+    _grow(tree, found["queries"][queries[0]]["root"], queries, found, "")
     return tree
 
 
-def _grow(tree: Tree, node: str, query: str, found: dict[str, Any], window: str) -> None:
+def _grow(tree: Tree, node: str, queries: list[str], found: dict[str, Any], window: str) -> None:
+    query = queries[0]
     operator = found["operators"].get(node)
     if operator is None:
         reads = ", ".join(found["queries"][query]["reads"][node]) or "no column"
@@ -95,12 +103,13 @@ def _grow(tree: Tree, node: str, query: str, found: dict[str, Any], window: str)
         return
     windows = [f" {each['window']} AS p{port}" for port, each in enumerate(operator.get("windows", ()))]
     label = Text.assemble((f"{node}  ", "cyan"), _readable(operator, query, found))
-    others = [other for other in operator["queries"] if other != query]
+    mine = set(queries)
+    others = [other for other in operator["queries"] if other not in mine]
     if others:
         label.append(f"\nshared with {_some(others)}", style="green")
     branch = tree.add(label)
     for port, source in enumerate(operator["inputs"]):
-        _grow(branch, source, query, found, windows[port] if windows else window)
+        _grow(branch, source, queries, found, windows[port] if windows else window)
 
 
 def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> str:

@@ -1,15 +1,15 @@
 """What `penstock explain` has to say about a script, as a value."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from penstock.cli.chosen import chosen_policy
 from penstock.cli.style import duration
-from penstock.language.plan import Plan
+from penstock.language.plan import Plan, always, never
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
-from penstock.language.steps import Columns, Join, Lookup
+from penstock.language.steps import Columns, Join, Lookup, Step
 from penstock.network import Edge, Network
 from penstock.policies import units_of
 
@@ -21,17 +21,17 @@ def explanation(file: Path, given: str | None) -> dict[str, Any]:
     """Return everything there is to say about a script under a policy, or its own, as JSON has it."""
     script = Script.read(file)
     policy = chosen_policy(given, script)
-    plan = Plan.of(script)
+    plan = Plan.of(script, always if script.settings.get("groups", True) else never)
     network, wanted = plan.network, plan.wanted()
     notes = [ASSUMED]
-    if any(isinstance(step, Join | Lookup) for step in plan.steps.values()):
+    if any(isinstance(step, Join) or _is_stored(step) for step in plan.steps.values()):
         notes.append(AS_WRITTEN)
     operators = {
         operator.name: {
             "kind": operator.kind,
             "inputs": list(operator.inputs),
             "sql": plan.steps[operator.name].sql,
-            "queries": list(network.users[operator.name]),
+            "queries": _served(plan, network.users[operator.name]),
             **_more(plan, operator.name),
         }
         for operator in network.operators
@@ -50,11 +50,17 @@ def explanation(file: Path, given: str | None) -> dict[str, Any]:
         "policy": {"name": policy.name, "formula": policy.formula, "unit": policy.unit},
         "operators": operators,
         "queries": {name: _query(plan, name, wanted) for name in script.queries},
+        "groups": {
+            name: {"queries": list(group.members), "constants": list(group.form.types)}
+            for name, group in plan.groups.items()
+        },
         "units": [
             {
                 "name": unit.name,
                 "priority": float(unit.static),
-                "queries": sorted({query for edge in unit.entries for query in network.users[edge.target]}),
+                "queries": _served(
+                    plan, sorted({user for edge in unit.entries for user in network.users[edge.target]})
+                ),
             }
             for unit in sorted(units_of(network, policy), key=lambda unit: -unit.static)
         ],
@@ -81,7 +87,8 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
 
 def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, Any]:
     network = plan.network
-    mine = _below(network, network.query(name).root)
+    root = network.query(plan.runs_as(name)).root
+    mine = _below(network, root)
     streams = {item.relation.name: item.relation for item in plan.queries[name].streams}.values()
     reads: dict[str, set[str]] = {stream.name: set() for stream in streams}
     for edge in (edge for each in mine for edge in network.in_edges[each]):
@@ -89,15 +96,25 @@ def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, A
             reads[edge.source] |= wanted[edge]
     return {
         "sql": plan.queries[name].sql,
-        "root": network.query(name).root,
+        "group": plan.runs_as(name) if plan.runs_as(name) in plan.groups else None,
+        "root": root,
         "operators": mine,
         "shared": {
-            each: [other for other in network.users[each] if other != name]
+            each: others
             for each in mine
-            if len(network.users[each]) > 1
+            if (others := [other for other in _served(plan, network.users[each]) if other != name])
         },
         "reads": {stream.name: _in_order(stream, reads[stream.name]) for stream in streams},
     }
+
+
+def _is_stored(step: Step) -> bool:
+    return isinstance(step, Lookup) and not step.table.is_constants
+
+
+def _served(plan: Plan, users: Iterable[str]) -> list[str]:
+    """Return the queries behind queries of the network, the members of groups among them."""
+    return [name for user in users for name in plan.served_by(user)]
 
 
 def _below(network: Network, root: str) -> list[str]:

@@ -66,6 +66,7 @@ class Policy:
     clusters: Clusters | None = None
     saving: Saving | None = None
     clairvoyant: bool = False
+    minds_overhead: bool = True
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(UnitKind):
@@ -133,7 +134,7 @@ class Policy:
         `overhead` is what a run costs before its first tuple: on Spark that of the job, of the unit, and of
         the window it scans. At 0 the size of the batch does not matter, and this is the papers' formula.
         """
-        useful = useful_share(self.cost_of(features), n, overhead)
+        useful = useful_share(self.cost_of(features), n, overhead if self.minds_overhead else 0)
         return self.urgent(self.static(features) * useful, age=age, length=length, turns=turns)
 
     def urgent(self, static: Number, *, age: Number, length: Number, turns: Number) -> Number:
@@ -208,6 +209,10 @@ class Policy:
     def oracle(self) -> "Policy":
         """Know each waiting tuple's fate: a bound, in the simulator only (SCLP08 §9.1.11)."""
         return self._changed("oracle()", lambda policy: replace(policy, clairvoyant=True))
+
+    def plain(self) -> "Policy":
+        """Rank as the papers do, as if a run cost nothing before its first tuple; on Spark it does cost."""
+        return self._changed("plain()", lambda policy: replace(policy, minds_overhead=False))
 
     def _changed(self, call: str, change: "Callable[[Policy], Policy]") -> "Policy":
         saving = self.saving and replace(self.saving, policy=change(self.saving.policy))

@@ -152,7 +152,7 @@ class _Choice:
                 if r is not best and r.unit.cluster == best.unit.cluster and r.head.number == best.head.number
             ]
             return (best.unit, *rest)
-        if train is None:
+        if train is None or not self.policy.minds_overhead:
             return (best.unit,)
         return self._train(best, [each for each in ranked if each is not best], train)
 
@@ -186,7 +186,7 @@ class _Choice:
     def _priority(self, now: Number, unit: Unit, waiting: Waiting, foresee: Foresee | None) -> Number:
         static, cost = (unit.static, unit.cost) if foresee is None else foresee(unit)
         return self.policy.urgent(
-            static * useful_share(cost, waiting.batch, waiting.overhead),
+            static * useful_share(cost, waiting.batch, waiting.overhead if self.policy.minds_overhead else 0),
             age=now - waiting.arrival,
             length=waiting.length,
             turns=max(map(self._turns, unit.holders)) if TURNS in self.policy.factors else 1,

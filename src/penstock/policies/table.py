@@ -47,7 +47,7 @@ POLICIES: dict[str, Policy] = {
     )
 }
 
-COMBINATORS = ("every", "by_age_and_length", "threshold", "clustered", "shared", "level", "oracle")
+COMBINATORS = ("every", "by_age_and_length", "threshold", "clustered", "shared", "level", "oracle", "plain")
 LONGEST_NAME = 200
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from penstock.report.page import Raw, bullets, heading, html, paragraph, plot, styled, table
+from penstock.report.parts import NOTHING, comparisons, machine
 
 Case = Mapping[str, Any]
 
@@ -19,19 +20,11 @@ COLOURS = {
 }
 """One colour for each system, in all plots."""
 
-_NOTHING = "–"
-
 
 def page(found: Mapping[str, Any]) -> str:
     """Return the report as HTML."""
-    machine = found["machine"]
-    memory = f", {machine['memory_bytes'] / 1e9:.0f} GB" if machine["memory_bytes"] else ""
-    folders = "in memory" if machine["folders_in_memory"] else "on disk"
     under = (
-        f"{machine['processor']}, {machine['cores']} cores{memory}; {machine['system']}; "
-        f"Python {machine['python']}, PySpark {machine['pyspark']}, Java heap {machine['java_heap']}, "
-        f"files {folders}. "
-        f"{len(found['cases'])} cases in {found['seconds'] / 60:.0f} minutes"
+        f"{machine(found['machine'])} {len(found['cases'])} cases in {found['seconds'] / 60:.0f} minutes"
         f"{', the quick set' if found['quick'] else ''}{', interrupted' if found['interrupted'] else ''}."
     )
     return html("Penstock beside stock Structured Streaming", under, _parts(found))
@@ -39,7 +32,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
     yield heading("Required")
-    yield _comparisons(found["comparisons"])
+    yield comparisons(found["comparisons"])
     good = [case for case in found["cases"] if case["status"] == "ok"]
     figures = _figures(good)
     if figures:
@@ -63,20 +56,6 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
     yield bullets(f"{entry['mode']}: {entry['text']}" for entry in found["left_out"])
 
 
-def _comparisons(comparisons: Sequence[Mapping[str, Any]]) -> Raw:
-    marks = {True: Raw("<span class=good>holds</span>"), False: Raw("<span class=bad>does not hold</span>")}
-    rows = [
-        (
-            each["claim"],
-            f"{'≥' if each['side'] == 'at least' else '≤'} {each['required']:.3g}",
-            _NOTHING if each["measured"] is None else f"{each['measured']:.3g}",
-            marks.get(each["holds"], each["reason"]),
-        )
-        for each in comparisons
-    ]
-    return table(("", "required", "measured", ""), rows)
-
-
 def _cases(title: str, cases: Sequence[Case]) -> Raw:
     """Return a table of the systems that were given the same."""
     base = next((case["row_queries_per_s"] for case in cases if case["system"] == "each-fifo"), None)
@@ -88,16 +67,16 @@ def _case_row(case: Case, base: float | None) -> tuple[object, ...]:
     if case["status"] != "ok":
         return (case["label"], Raw(f"<span class=bad>{case['status']}</span>"), *[""] * 7, case["reason"])
     measured, low, high = (case[f"row_queries_per_s{end}"] for end in ("", "_low", "_high"))
-    factor = f"{measured / base:.3g}" if base and case["feeding"] == "drain" else _NOTHING
+    factor = f"{measured / base:.3g}" if base and case["feeding"] == "drain" else NOTHING
     times = (case[key] for key in ("avg_response", "p99_response", "max_response", "start_s"))
-    memory = _NOTHING if case["peak_bytes"] is None else f"{case['peak_bytes'] / 1e9:.2f} GB"
+    memory = NOTHING if case["peak_bytes"] is None else f"{case['peak_bytes'] / 1e9:.2f} GB"
     note = f"not sustained: {case['behind_s']:.0f} s behind" if case["sustained"] is False else ""
     return (
         case["label"],
         f"{measured:,.0f}",
         f"{low:,.0f} – {high:,.0f}",
         factor,
-        *(_NOTHING if value is None else f"{value:.2f}" for value in times),
+        *(NOTHING if value is None else f"{value:.2f}" for value in times),
         memory,
         note,
     )
@@ -115,6 +94,7 @@ def _figures(cases: Sequence[Case]) -> list[go.Figure]:
         _responses([case for case in cases if case["feeding"] == "paced"]),
         _others([case for case in cases if case["part"] == "sizes"]),
         _others([case for case in cases if case["workload"] == "mixed" and case["feeding"] == "drain"]),
+        *_windows([case for case in cases if case["part"] == "windows"]),
         _against_n(
             [case for case in cases if case["part"] == "cost"],
             "seconds_measured",
@@ -132,13 +112,26 @@ def _by_system(cases: Sequence[Case]) -> Iterator[tuple[str, str, list[Case]]]:
             yield system, some[0]["system_name"], some
 
 
-def _against_n(cases: Sequence[Case], key: str, title: str, unit: str) -> go.Figure | None:
-    """Return lines over the number of queries, both axes logarithmic."""
-    if len({case["queries"] for case in cases}) < 2:
+def _windows(cases: Sequence[Case]) -> Iterator[go.Figure | None]:
+    """Return throughput and response of a join over the length of its windows."""
+    drained = [case for case in cases if case["feeding"] == "drain"]
+    paced = [case for case in cases if case["feeding"] == "paced"]
+    over = {"over": "window_rows", "unit_over": "rows in each window"}
+    title = "Throughput of a join of two streams, backlog drained"
+    yield _against_n(drained, "rows_per_s", title, "rows per second", **over)
+    title = "Average response of the same join, at half of what stock drains"
+    yield _against_n(paced, "avg_response", title, "seconds", **over)
+
+
+def _against_n(
+    cases: Sequence[Case], key: str, title: str, unit: str, over: str = "queries", unit_over: str = "queries"
+) -> go.Figure | None:
+    """Return lines over the number of queries, or of something else, both axes logarithmic."""
+    if len({case[over] for case in cases}) < 2:
         return None
     figure = go.Figure()
     for system, name, some in _by_system(cases):
-        points = sorted((case["queries"], case[key]) for case in some if case[key] is not None)
+        points = sorted((case[over], case[key]) for case in some if case[key] is not None)
         figure.add_scatter(
             x=[count for count, _ in points],
             y=[value for _, value in points],
@@ -146,8 +139,8 @@ def _against_n(cases: Sequence[Case], key: str, title: str, unit: str) -> go.Fig
             mode="lines+markers",
             line={"color": COLOURS[system], "width": 3 if system == "penstock" else 2},
         )
-    styled(figure, title, "queries", unit)
-    ticks = sorted({case["queries"] for case in cases})
+    styled(figure, title, unit_over, unit)
+    ticks = sorted({case[over] for case in cases})
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks])
     values = [case[key] for case in cases if case[key]]
     marks = _marks(min(values), max(values)) if values else []

@@ -29,3 +29,17 @@ class WallClock:
     def wait(self, seconds: float) -> None:
         """Sleep."""
         time.sleep(seconds)
+
+
+class Stopwatch:
+    """Adds up how long the blocks took that it was held over."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        self.seconds += time.perf_counter() - self._began

@@ -225,10 +225,16 @@ class Engine:
 
     def next_run(self, now_us: int) -> Run | None:
         """Return what the policy runs next, with its rows taken from the queues; None if nothing can run."""
+        units = self.choose(now_us)
+        return self.take(units) if units else None
+
+    def choose(self, now_us: int) -> tuple[Unit, ...]:
+        """Return the units that the policy runs next, as one; none if nothing can run."""
         train = Train(self.costs.setup_s, self._quantum_s) if self._quantum_s else None
-        units = self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
-        if not units:
-            return None
+        return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
+
+    def take(self, units: tuple[Unit, ...]) -> Run:
+        """Take the rows of units from their queues, and return the run."""
         taken: dict[Edge, tuple[Piece, ...]] = {}
         through: set[Edge] = set()
         cut: set[Edge] = set()
@@ -257,10 +263,13 @@ class Engine:
         return min(max(int(work / PART_S), 1), self.slots)
 
     def _work(self, taken: Mapping[Edge, tuple[Piece, ...]], through: frozenset[Edge], partitions: int) -> Work:
-        takes = {
-            edge: of_members(self.plan, edge, pa.concat_tables([piece.table for piece in pieces]))
-            for edge, pieces in taken.items()
-        }
+        together: dict[tuple[int, ...], pa.Table] = {}  # units that take the same rows are given one table
+        takes = {}
+        for edge, pieces in taken.items():
+            key = tuple(map(id, pieces))
+            if key not in together:
+                together[key] = pa.concat_tables([piece.table for piece in pieces])
+            takes[edge] = of_members(self.plan, edge, together[key])
         probes = probed_windows(self.plan, self._wanted, self.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}
         constants = {

@@ -73,6 +73,7 @@ class Builder:
         self._feeds: dict[str, list[str]] = defaultdict(list)
         self._rows = sum(table.num_rows for table in work.takes.values())
         self._window_rows = 0
+        self._given: dict[int, tuple[DataFrame, list[str]]] = {}
 
     def run(self) -> Outcome:
         """Build the plan, run it as one job, and return what it made."""
@@ -132,11 +133,23 @@ class Builder:
         """
         wanted = sorted(self._work.wanted[edge])
         here = [name for name in wanted if name in table.column_names]
-        frame = self._frame(table.select([*here, *hidden_in(table)]), self._work.partitions)
+        frame, names = self._rows_of(table)
+        if len(names) > len(here):
+            frame = frame.select(*(F.col(f"`{name}`") for name in (*here, *hidden_in(table))))
         for name in wanted:
             if name not in here:
                 frame = frame.withColumn(name, F.lit(None).cast(self._work.plan.type_of(edge.source, name)))
         return frame
+
+    def _rows_of(self, table: pa.Table) -> tuple[DataFrame, list[str]]:
+        """Return rows as a frame, made once for all entries that take them, and which columns these want of it."""
+        if id(table) not in self._given:
+            edges = [edge for edge, rows in self._work.takes.items() if rows is table]
+            wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
+            names = [name for name in sorted(wanted) if name in table.column_names]
+            frame = self._frame(table.select([*names, *hidden_in(table)]), self._work.partitions)
+            self._given[id(table)] = (frame, names)
+        return self._given[id(table)]
 
     def _together(self, edge: Edge) -> DataFrame:
         """Return all rows that come by an edge: from its queue, and from the operator below in the same run."""

@@ -18,7 +18,7 @@ from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
 from penstock.spark.checks import check_script
-from penstock.spark.clock import Clock, WallClock
+from penstock.spark.clock import Clock, Stopwatch, WallClock
 from penstock.spark.engine import Engine
 from penstock.spark.grouped import restricted
 from penstock.spark.job import Builder, Outcome, Work
@@ -114,7 +114,8 @@ class Runtime:
         self._failures = 0
         self._started = self._now = self._clock.now_us()
         self._relearned = self._ticked = self._published = self._started
-        self._tick_us = _TICK_US
+        self._tick_us, self._relearn_us = _TICK_US, _RELEARN_US
+        self._deciding = Stopwatch()
         self._publish_us = settings.get("publish")
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
         self._publishing: Future[object] | None = None
@@ -196,8 +197,10 @@ class Runtime:
             committed = self._collect()
             for name in self.engine.finish_endings():
                 self._on_event(f"query {name} ended")
-            if admitted or committed:
-                self.engine.release()
+            with self._deciding:
+                if admitted or committed:
+                    self.engine.release()
+                self._learn()
             self._watch()
             submitted = self._submit(pool)
             if self._done():
@@ -308,9 +311,11 @@ class Runtime:
     def _submit(self, pool: ThreadPoolExecutor) -> bool:
         some = False
         while len(self._jobs) < self._in_flight:
-            run = self.engine.next_run(self._now)
-            if run is None:
+            with self._deciding:
+                units = self.engine.choose(self._now)
+            if not units:
                 break
+            run = self.engine.take(units)
             self._jobs[pool.submit(self._timed, run.work)] = run
             some = True
         return some
@@ -476,16 +481,21 @@ class Runtime:
 
     # Measures -----------------------------------------------------------------------------------------------
 
-    def _watch(self) -> None:
+    def _learn(self) -> None:
+        """Let the scheduler see the memory and, for a hundredth of the time at most, learn from the measures."""
         held = self.engine.waiting_bytes()
         self._peak = max(self._peak, held)
         self._memory_sum += held
         self._memory_looks += 1
         self.engine.see_memory(self._now / 1e6, self._memory_sum / self._memory_looks)
-        if self._now - self._relearned >= _RELEARN_US and self.engine.costs.jobs:
-            self._relearned = self._now
+        if self._now - self._relearned >= self._relearn_us and self.engine.costs.jobs:
+            began = self._clock.now_us()
             passed = max((self._now - self._started) / 1e6, 1e-3)
             self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
+            self._relearned = self._clock.now_us()
+            self._relearn_us = max(_RELEARN_US, 100 * (self._relearned - began))
+
+    def _watch(self) -> None:
         if self._publish_us and self._now - self._published >= self._publish_us:
             self._publish()
         if self._now - self._ticked >= self._tick_us:
@@ -524,6 +534,7 @@ class Runtime:
             mode=engine.mode,
             seconds=passed,
             jobs=engine.costs.jobs,
+            deciding=self._deciding.seconds / passed,
             utilization=min(engine.costs.busy_s / passed / self._in_flight, 1.0),
             waiting_rows=engine.waiting_rows(),
             waiting_bytes=engine.waiting_bytes(),

@@ -62,6 +62,8 @@ class Summary:
     seconds: float
     jobs: int
     utilization: float
+    deciding: float
+    """The share of the time that went into decisions: what runs next, what was learnt, what can be let go."""
     waiting_rows: int
     waiting_bytes: int
     peak_bytes: int

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import Mixed
+from penstock.bench.stock.windowed import Windowed
 from penstock.bench.stock.workload import Workload
 
 SYSTEMS = {
@@ -35,6 +36,8 @@ class Case:
     load: float = 0.5
     seconds: float = 30.0
     seed: int = 1
+    window_rows: int = 0
+    """Rows in each window of the join, which are put there before anything is measured."""
 
     @property
     def name(self) -> str:
@@ -50,6 +53,8 @@ class Case:
         """The queries and their input, which the systems of a comparison share."""
         if self.workload == "mixed":
             queries = f"{self.queries} mixed queries"
+        elif self.workload == "windowed":
+            queries = f"a join of windows of {self.window_rows:,} rows"
         else:
             filters = "1 filter" if self.queries == 1 else f"{self.queries:,} filters"
             queries = f"{filters} of {100 * self.selectivity:g} %"
@@ -57,6 +62,8 @@ class Case:
 
     def made_workload(self) -> Workload:
         """Return the streams and queries."""
+        if self.workload == "windowed":
+            return Windowed(self.window_rows)
         return Mixed() if self.workload == "mixed" else Filters(self.queries, self.selectivity)
 
 

@@ -138,7 +138,7 @@ class Mixed:
         self.queries = tuple(
             [_filter_query(f"f{i}", query) for i, query in enumerate(FILTERS)]
             + [_lookup_query(f"l{i}", query) for i, query in enumerate(LOOKUPS)]
-            + [_join_query(f"j{i}", query) for i, query in enumerate(JOINS)]
+            + [join_query(f"j{i}", query) for i, query in enumerate(JOINS)]
         )
 
     def store(self, folder: Path) -> None:
@@ -167,7 +167,7 @@ class Mixed:
         joined = {name: _looked_up(columns, self._stored) for name, columns in rows.items()}
         counts = {f"f{i}": int(each.mask(Row(rows[each.stream])).sum()) for i, each in enumerate(FILTERS)}
         counts |= {f"l{i}": int(each.mask(Row(joined[each.stream])).sum()) for i, each in enumerate(LOOKUPS)}
-        counts |= {f"j{i}": _pairs(each, rows["a"], rows["b"]) for i, each in enumerate(JOINS)}
+        counts |= {f"j{i}": pairs(each, rows["a"], rows["b"]) for i, each in enumerate(JOINS)}
         return counts
 
 
@@ -185,7 +185,8 @@ def _lookup_query(name: str, query: Lookup) -> Query:
     return Query(name, (query.stream,), text, text)
 
 
-def _join_query(name: str, query: Join) -> Query:
+def join_query(name: str, query: Join) -> Query:
+    """Return a window join in both tongues."""
     select = f"SELECT {query.select}, greatest(a.sent, b.sent) AS sent"
     where = " AND ".join([*(f"a.{key} = b.{key}" for key in query.keys), query.where_a, query.where_b])
     older, newer = f"{query.a_stays} SECONDS", f"{query.b_stays} SECONDS"
@@ -203,7 +204,7 @@ def _looked_up(columns: Columns, stored: Columns) -> Columns:
     return {**{name: column[found] for name, column in columns.items()}, **matches}
 
 
-def _pairs(join: Join, a: Columns, b: Columns) -> int:
+def pairs(join: Join, a: Columns, b: Columns) -> int:
     """Count pairs with equal keys and near times: for each row of `b`, a range in `a` ordered by key and time."""
     left, right = join.mask_a(Row(a)), join.mask_b(Row(b))
     a_keys, b_keys = (_key(rows, join.keys)[mask] for rows, mask in ((a, left), (b, right)))

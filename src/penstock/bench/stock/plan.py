@@ -10,6 +10,7 @@ PARTS = {
     "sizes": "other selectivities and file sizes",
     "mixed": "forty mixed queries",
     "paced": "bursty arrivals at the same load for all",
+    "windows": "one join of two streams, windows of 1,000 to 1,000,000 rows",
     "cost": "cost against N, up to 5,000, for Penstock alone",
 }
 """What `--only` can name."""
@@ -41,6 +42,8 @@ def load_source(case: Case) -> Case | None:
     if case.feeding != "paced":
         return None
     usual = Case(case.part, case.system)
+    if case.workload == "windowed":
+        return replace(case, system="each-fifo", feeding="drain")
     part = "mixed" if case.workload == "mixed" else "filters"
     return replace(case, part=part, system="each-fifo", feeding="drain", load=usual.load, seconds=usual.seconds)
 
@@ -65,6 +68,10 @@ def _whole() -> Iterator[Case]:
         yield Case("paced", system, queries=MANY, feeding="paced")
     for system in (*EACH, "penstock"):
         yield replace(mixed, part="paced", system=system, feeding="paced")
+    for length in (1_000, 10_000, 100_000, 1_000_000):
+        windowed = Case("windows", "", workload="windowed", files=5, seconds=20.0, window_rows=length)
+        for feeding in ("drain", "paced"):
+            yield from (replace(windowed, system=system, feeding=feeding) for system in ("each-fifo", "penstock"))
     for count in (1, 10, 100, 500, 1000, 2000, 5000):
         yield Case("cost", "penstock", queries=count)
 

@@ -78,6 +78,9 @@ def measure(case: Case, offered: float | None, on_stage: Stage, limit_s: float =
 def _batches(case: Case, inputs: Inputs, offered: float | None) -> list[tuple[str, Batch]]:
     """Return what goes in: warm-up files one by one, then the measured part as often as it is repeated."""
     batches = [(f"warm-up {i + 1}", inputs.backlog(1, case.file_rows)) for i in range(case.warm_files)]
+    if case.window_rows:
+        filling = [("filling the windows", inputs.backlog(1, 2 * case.window_rows))]
+        batches = [*batches[:1], *filling, *batches[1:]]
     for i in range(case.repeat):
         if offered is None:
             batch = inputs.backlog(case.files, case.file_rows)
@@ -98,7 +101,7 @@ def _evaluated(
     times = found["batches"]
     ends = [*(each["start"] for each in times[1:]), math.inf]
     runs = []
-    for batch, noted, end in list(zip(batches, times, ends, strict=True))[case.warm_files :]:
+    for batch, noted, end in list(zip(batches, times, ends, strict=True))[-case.repeat :]:
         start = noted["start"]
         files = between(outputs, start, end)
         last = max((output.committed for output in files), default=start) - start

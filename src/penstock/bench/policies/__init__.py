@@ -1,0 +1,1 @@
+"""Policies on Spark: thirty queries of very different cost and selectivity, near saturation, in bursts."""

@@ -1,0 +1,178 @@
+"""The benchmark of policies: what the queries can take at most, then one run a policy at most of that."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.bench.comparisons import Comparison
+from penstock.bench.machine import described
+from penstock.bench.policies.workload import queries, script, write_tables
+from penstock.errors import RunError
+from penstock.language.script import Script
+from penstock.spark.runtime import Runtime
+from penstock.spark.session import spark_session
+
+POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()")
+"""What is compared; `plain` leaves out what a job costs before its first row."""
+LOAD = 0.9
+"""Offered, as a share of what the queries can take."""
+HEAP = "4g"
+ONE_BY_ONE = "SET quantum = '0 s';"
+
+Stage = Callable[[str], object]
+
+
+class _Nowhere:
+    """A sink that forgets: what is measured is when results are there."""
+
+    def open(self, query: str, schema: pa.Schema) -> None:
+        """Do nothing."""
+
+    def emit(self, query: str, rows: pa.Table) -> None:
+        """Do nothing."""
+
+    def emit_group(self, group: str, rows: pa.Table) -> None:
+        """Do nothing."""
+
+    def reject(self, stream: str, rows: pa.Table) -> None:
+        """Do nothing."""
+
+    def publish(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Fared:
+    """How all results fared under a policy; slowdown is response ÷ the query's own time, the same for all runs."""
+
+    policy: str
+    seed: int
+    outputs: int
+    seconds: float
+    jobs: int
+    utilization: float
+    deciding: float
+    avg_response: float
+    max_response: float
+    l2_response: float
+    avg_slowdown: float
+    max_slowdown: float
+    l2_slowdown: float
+
+
+def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
+    """Run everything and return it as JSON has it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-bench-") as name,
+        spark_session(settings={"spark.driver.memory": HEAP}) as spark,
+    ):
+        folder = Path(name)
+        write_tables(folder)
+        on_stage("warming up")
+        for _ in range(2):
+            _ran(spark, folder, "fifo", rate=1e6, rows=20_000, seed=1)
+        on_stage("measuring what the queries can take")
+        drained = _ran(spark, folder, "fifo", rate=1e7, rows=60_000, seed=2)
+        capacity = 60_000 / drained.summary().seconds
+        rate = LOAD * capacity
+        rows = int(rate * seconds)
+        on_stage(f"measuring the queries' own times at {rate:,.0f} rows/s")
+        costs = _ran(spark, folder, "fifo", rate=rate, rows=rows, seed=3).engine
+        ideals = {each: costs.costs.ideal_s(costs.plan.network, each) for each in queries()}
+        runs = []
+        for turn in range(repeat):
+            order = POLICIES if turn % 2 == 0 else POLICIES[::-1]
+            for policy in order:
+                on_stage(f"{policy}, {turn + 1} of {repeat}")
+                run = _ran(spark, folder, policy, rate=rate, rows=rows, seed=4 + turn)
+                runs.append(_fared(run, policy, 4 + turn, ideals))
+    _check(runs)
+    return {
+        "benchmark": "policies",
+        "machine": described(HEAP),
+        "queries": len(ideals),
+        "capacity_rows_per_s": capacity,
+        "offered_rows_per_s": rate,
+        "seconds": seconds,
+        "own_times_s": ideals,
+        "runs": [asdict(run) for run in runs],
+        "policies": _means(runs),
+        "comparisons": [each.as_dict() for each in comparisons(runs)],
+    }
+
+
+def _ran(spark: SparkSession, folder: Path, policy: str, *, rate: float, rows: int, seed: int) -> Runtime:
+    text = script(folder, rate=rate, rows=rows, seed=seed, settings=ONE_BY_ONE)
+    runtime = Runtime(Script.parse(text), spark, [_Nowhere()], folder, policy=policy, drain=True)
+    summary = runtime.run()
+    if summary.failed:
+        raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")
+    return runtime
+
+
+def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]) -> Fared:
+    summary = runtime.summary()
+    states = runtime.engine.queries
+    counts = np.array([states[name].outputs for name in ideals], dtype=float)
+    own = np.array(list(ideals.values()))
+    totals = np.array([states[name].response.total for name in ideals])
+    squares = np.array([states[name].response.squares for name in ideals])
+    most = np.array([states[name].response.most for name in ideals])
+    return Fared(
+        policy=policy,
+        seed=seed,
+        outputs=int(counts.sum()),
+        seconds=summary.seconds,
+        jobs=summary.jobs,
+        utilization=summary.utilization,
+        deciding=summary.deciding,
+        avg_response=float(totals.sum() / counts.sum()),
+        max_response=float(most.max()),
+        l2_response=float(np.sqrt(squares.sum())),
+        avg_slowdown=float((totals / own).sum() / counts.sum()),
+        max_slowdown=float((most / own).max()),
+        l2_slowdown=float(np.sqrt((squares / own**2).sum())),
+    )
+
+
+def _check(runs: Sequence[Fared]) -> None:
+    """Raise if a policy changed the results."""
+    for seed in {run.seed for run in runs}:
+        found = {run.policy: run.outputs for run in runs if run.seed == seed}
+        if len(set(found.values())) > 1:
+            raise RunError(f"the policies do not agree on the number of results: {found}")
+
+
+def _means(runs: Sequence[Fared]) -> list[dict[str, Any]]:
+    """Return for every policy the mean of its runs."""
+    found = []
+    for policy in dict.fromkeys(run.policy for run in runs):
+        some = [asdict(run) for run in runs if run.policy == policy]
+        keys = [key for key in some[0] if key not in ("policy", "seed")]
+        found.append({"policy": policy, **{key: float(np.mean([each[key] for each in some])) for key in keys}})
+    return found
+
+
+def comparisons(runs: Sequence[Fared]) -> list[Comparison]:
+    """Return what is required: the paper's order of policies, on Spark."""
+    mean = {each["policy"]: each for each in _means(runs)}
+    best = min(("hnr", "bsd"), key=lambda name: mean[name]["avg_slowdown"])
+    others = ("fifo", "round_robin")
+    return [
+        *(_below(mean, "avg_slowdown", "average slowdown", best, other) for other in others),
+        *(_below(mean, "avg_response", "average response", "hr", other) for other in others),
+    ]
+
+
+def _below(mean: Mapping[str, Mapping[str, Any]], key: str, words: str, policy: str, other: str) -> Comparison:
+    ratio = mean[policy][key] / mean[other][key]
+    return Comparison(f"{words} of {policy} ÷ that of {other}", "at most", 1.0, ratio)

@@ -1,0 +1,35 @@
+"""What the commands of `penstock bench` have in common: the files they keep, the table of what was required."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE
+
+
+def keep(found: dict[str, Any], report: str, folder: Path, name: str) -> Path:
+    """Write the figures and the report; return where the report is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    place = folder / f"{name}.html"
+    place.write_text(report)
+    return place
+
+
+def comparisons_table(comparisons: list[dict[str, Any]]) -> Table:
+    """Return what was required beside what was measured."""
+    table = Table(title="Required", box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("", ratio=1)
+    table.add_column("required", justify="right", no_wrap=True)
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    marks = {True: Text("holds", "green"), False: Text("does not hold", "bold red"), None: Text("–", "dim")}
+    for each in comparisons:
+        sign = "≥" if each["side"] == "at least" else "≤"
+        value = NONE if each["measured"] is None else f"{each['measured']:.3g}"
+        table.add_row(each["claim"], f"{sign} {each['required']:.3g}", value, marks[each["holds"]])
+    return table

@@ -1,0 +1,76 @@
+"""`penstock bench policies`: the policies beside each other on Spark, near saturation."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from penstock.cli.bench_parts import comparisons_table, keep
+from penstock.cli.style import COMPACT, seconds, wide_console
+
+
+def policies(
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, one of each policy.")] = False,
+    repeat: Annotated[int | None, typer.Option(help="Runs of each policy.", min=1, metavar="N")] = None,
+    length: Annotated[
+        float | None, typer.Option("--seconds", help="How long rows arrive in each run.", min=5, metavar="S")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
+    ] = Path("benchmarks/results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+) -> None:
+    """Run thirty queries of very different cost and selectivity under each policy, on the same bursty input.
+
+    The stream brings nine tenths of what the queries can take, which is measured first. Every unit is a job of its
+    own, so that there is something to schedule; `plain` is a policy that leaves out what a job costs before its
+    first row. Takes about 12 minutes, with --quick 5. Exits with 1 if a required comparison does not hold.
+
+    Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`
+    """
+    from penstock.bench.policies.run import measured
+    from penstock.report.policies import page
+    from penstock.spark.session import check_java
+
+    check_java()
+    with Console(stderr=True).status("") as status:
+        found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update)
+    name = "policies-quick" if quick else "policies"
+    report = keep(found, page(found), out, name)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        screen = wide_console()
+        screen.print(_table(found))
+        screen.print(comparisons_table(found["comparisons"]))
+        screen.print(f"\n{report} has plots.", highlight=False)
+    if any(each["holds"] is False for each in found["comparisons"]):
+        raise typer.Exit(code=1)
+
+
+def _table(found: dict[str, Any]) -> Table:
+    title = (
+        f"{found['queries']} queries, {found['offered_rows_per_s']:,.0f} rows/s offered of "
+        f"{found['capacity_rows_per_s']:,.0f}"
+    )
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("policy", no_wrap=True)
+    for header in ("avg response", "max", "avg slowdown", "max", "ℓ2", "jobs", "busy", "deciding"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for each in found["policies"]:
+        table.add_row(
+            each["policy"],
+            seconds(each["avg_response"]),
+            seconds(each["max_response"]),
+            f"{each['avg_slowdown']:.2f}",
+            f"{each['max_slowdown']:.1f}",
+            f"{each['l2_slowdown']:,.0f}",
+            f"{each['jobs']:,.0f}",
+            f"{each['utilization']:.0%}",
+            f"{each['deciding']:.1%}",
+        )
+    return table
