@@ -144,7 +144,7 @@ class Policy:
         """
         urgency: Number = 1
         for factor in self.factors:
-            urgency *= {"age": age, "length": length, TURNS: turns}[factor]
+            urgency *= age if factor == "age" else length if factor == "length" else turns
         if TURNS in self.factors:
             return urgency
         if static >= 0:

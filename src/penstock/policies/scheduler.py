@@ -15,7 +15,7 @@ from penstock.policies.table import policy_named
 from penstock.policies.units import Unit, units_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """What waits at a unit: arrival and number of its oldest tuple, and how many there are.
 
@@ -198,7 +198,7 @@ class _Choice:
         return cycle - (holder - self._last_holder - 1) % cycle
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Ranked:
     """A unit for which something waits, and its priority now."""
 

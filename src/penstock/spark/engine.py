@@ -62,7 +62,8 @@ class Engine:
         self.policy = policy_named(policy)
         self.plan = Plan()
         self._wanted: Mapping[Edge, Columns] = {}
-        self._ways: dict[Unit, dict[Edge, Way]] = {}
+        self._ways: dict[int, dict[Edge, Way]] = {}
+        """How far runs of units go, by id() while the scheduler holds them: a unit is slow to hash."""
         self._windows: dict[str, list[tuple[str, int]]] = {}
         self._scheduler = Scheduler(self.plan.network, self.policy, memory)
 
@@ -286,6 +287,8 @@ class Engine:
         return self._constants[name][1]
 
     def _look(self, unit: Unit) -> Waiting | None:
+        if not any(self.queues[edge].pieces for edge in unit.entries):
+            return None
         ways = self._ways_of(unit)
         if any(edge in run.taken for run in self.in_flight for edge in ways):
             return None
@@ -319,9 +322,11 @@ class Engine:
     # Frontiers ----------------------------------------------------------------------------------------------
 
     def _ways_of(self, unit: Unit) -> Mapping[Edge, Way]:
-        if unit not in self._ways:
-            self._ways[unit] = {edge: way_from(self.plan, edge, unit.through) for edge in unit.entries}
-        return self._ways[unit]
+        known = self._ways.get(id(unit))
+        if known is None:
+            known = {edge: way_from(self.plan, edge, unit.through) for edge in unit.entries}
+            self._ways[id(unit)] = known
+        return known
 
     def _bound_of(self, entry: Edge, way: Way) -> float:
         """Return up to which time rows of an entry may run now.

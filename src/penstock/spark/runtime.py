@@ -200,7 +200,7 @@ class Runtime:
             with self._deciding:
                 if admitted or committed:
                     self.engine.release()
-                self._learn()
+                    self._learn()
             self._watch()
             submitted = self._submit(pool)
             if self._done():
@@ -482,7 +482,7 @@ class Runtime:
     # Measures -----------------------------------------------------------------------------------------------
 
     def _learn(self) -> None:
-        """Let the scheduler see the memory and, for a hundredth of the time at most, learn from the measures."""
+        """Let the scheduler see the memory and, for a two-hundredth of the time at most, what was measured."""
         held = self.engine.waiting_bytes()
         self._peak = max(self._peak, held)
         self._memory_sum += held
@@ -493,7 +493,7 @@ class Runtime:
             passed = max((self._now - self._started) / 1e6, 1e-3)
             self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
             self._relearned = self._clock.now_us()
-            self._relearn_us = max(_RELEARN_US, 100 * (self._relearned - began))
+            self._relearn_us = max(_RELEARN_US, 200 * (self._relearned - began))
 
     def _watch(self) -> None:
         if self._publish_us and self._now - self._published >= self._publish_us:
