@@ -1,5 +1,6 @@
 """Where results go, without Spark."""
 
+import contextlib
 import io
 from datetime import UTC, datetime
 
@@ -80,3 +81,52 @@ def test_a_function_is_called_with_times_in_utc():
     seen = []
     Called(lambda query, rows: seen.append((query, rows.to_pylist()))).emit("q", ROWS.slice(0, 1))
     assert seen == [("q", [{"v": 1, "at": datetime(2026, 1, 1)}])]
+
+
+def of_two(*rows):
+    """Results of queries a and b, as a group hands them over."""
+    names = pa.DictionaryArray.from_arrays(
+        pa.array(["ab".index(name) for name, _ in rows], pa.int32()), ["a", "b"]
+    )
+    return pa.table({"query": names, "n": pa.array([n for _, n in rows], pa.int32())})
+
+
+@pytest.mark.parametrize("broken_off", [0, 1, None])
+def test_a_row_is_read_once_also_after_publishing_broke_off(broken_off, tmp_path, monkeypatch):
+    sink = Parquet(tmp_path)
+    for query in "ab":
+        sink.open(query, pa.schema([pa.field("n", pa.int32())]))
+    sink.emit_group("group 1", of_two(("a", 1), ("b", 2), ("a", 3)))
+    sink.emit_group("group 1", of_two(("b", 4)))
+    put, calls = sink._put, []
+
+    def breaking(folder, name, rows):
+        if len(calls) == broken_off:
+            raise KeyboardInterrupt
+        calls.append(name)
+        put(folder, name, rows)
+
+    monkeypatch.setattr(sink, "_put", breaking)
+    with pytest.raises(KeyboardInterrupt) if broken_off is not None else contextlib.nullcontext():
+        sink.publish()
+    monkeypatch.undo()
+    sink.emit_group("group 1", of_two(("a", 5)))
+    assert sorted(read(tmp_path, "a")["n"].to_pylist()) == [1, 3, 5]
+    assert sorted(read(tmp_path, "b")["n"].to_pylist()) == [2, 4]
+    assert (len(list((tmp_path / "_groups").rglob("*.parquet"))) == 1) == (broken_off is None)
+    sink.close()
+    assert sorted(read(tmp_path, "a")["n"].to_pylist()) == [1, 3, 5]
+    assert list((tmp_path / "_groups").rglob("*.parquet")) == []
+    for path in tmp_path.glob("query=*/*.parquet"):
+        assert pq.read_schema(path).names == ["n"]
+
+
+def test_memory_and_functions_tell_the_queries_of_a_group_apart():
+    memory, seen = Memory(), []
+    for query in "ab":
+        memory.open(query, pa.schema([pa.field("n", pa.int32())]))
+    called = Called(lambda query, rows: seen.append((query, rows["n"].to_pylist())))
+    for sink in (memory, called):
+        sink.emit_group("group 1", of_two(("b", 2), ("a", 1), ("b", 4)))
+    assert {query: rows["n"].to_pylist() for query, rows in memory.results.items()} == {"a": [1], "b": [2, 4]}
+    assert seen == [("a", [1]), ("b", [2, 4])]

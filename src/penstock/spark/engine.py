@@ -28,6 +28,8 @@ PART_S = 0.02
 """How long a task should work at least; a task costs some 8 ms in itself."""
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
+MOST_RESULTS = 5_000_000
+"""Results that a job may be expected to make: a group makes many of each row, and all come to the driver."""
 
 
 class Engine:
@@ -312,7 +314,8 @@ class Engine:
     def _limit(self, unit: Unit) -> int:
         waiting = sum(self.queues[edge].rows for edge in unit.entries)
         limit = self._service.limit(waiting)
-        return MOST_ROWS if limit is None else min(int(limit), MOST_ROWS)
+        most = min(MOST_ROWS, max(int(MOST_RESULTS / max(float(unit.whole.S), 1.0)), 1))
+        return most if limit is None else min(int(limit), most)
 
     def _overhead(self, ways: Mapping[Edge, Way]) -> float:
         """Return what a run costs before its first row: the job, and the windows it has to look through."""
@@ -461,7 +464,6 @@ class Engine:
 
     def relearn(self, rates: Mapping[str, float]) -> None:
         """Let the scheduler go on with what was measured."""
-        self.costs.estimate()
         self.plan = self.plan.measured(self.costs.applied(self.plan.network, rates))
         self._scheduler.move_to(self.plan.network)
         self._ways.clear()

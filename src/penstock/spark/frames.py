@@ -8,8 +8,6 @@ from pyspark.sql import functions as F
 
 from penstock.spark.columns import spark_type
 
-_IN_PLAN = "spark.sql.execution.arrow.localRelationThreshold"
-
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
     """Return an Arrow table as Spark's, in so many partitions; Connect takes none without rows."""

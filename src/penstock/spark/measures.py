@@ -17,6 +17,9 @@ SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
 """What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
 RECENT = 100
 """Jobs from which that is estimated."""
+ESTIMATED_EVERY = 5
+_WEIGHT = 0.1
+"""Of what was assumed, beside a job's 1; in squares, a hundredth."""
 _LEAST_COST = 1e-9
 _LEAST_SELECTIVITY = 1e-6
 
@@ -36,22 +39,23 @@ class Costs:
     def estimate(self) -> None:
         """Estimate c0, b and w from recent jobs, by non-negative least squares of the relative errors.
 
-        What was assumed at first counts like one job more for each, so that what the jobs do not tell apart, as c0
-        and b where all have one unit, is shared out as was assumed.
+        What was assumed at first counts a little, like a hundredth of a job: so what the jobs do not tell apart,
+        as c0 and b where all have one unit, is shared out as was assumed.
         """
         if not self.is_measured:
             return
         units, window_rows, work, seconds = np.array(self._recent).T
-        seen = np.stack([np.ones(len(seconds)), units, window_rows, work], axis=1) / seconds[:, None]
-        assumed = np.diag([1 / SETUP_S, 1 / UNIT_S, 1 / WINDOW_ROW_S, 1.0])
-        scale = np.array([SETUP_S, UNIT_S, WINDOW_ROW_S, 1.0])
-        found, _ = nnls(np.concatenate([seen, assumed]) * scale, np.ones(len(seconds) + len(assumed)))
-        self.setup_s, self.unit_s, self.window_row_s = (max(float(each), 1e-12) for each in (found * scale)[:3])
+        assumed = np.array([SETUP_S, UNIT_S, WINDOW_ROW_S, 1.0])
+        seen = np.stack([np.ones(len(seconds)), units, window_rows, work], axis=1) * assumed / seconds[:, None]
+        found, _ = nnls(
+            np.concatenate([seen, np.eye(4) * _WEIGHT]), np.concatenate([np.ones(len(seconds)), [_WEIGHT] * 4])
+        )
+        self.setup_s, self.unit_s, self.window_row_s = (max(float(each), 1e-12) for each in (found * assumed)[:3])
 
     @property
     def is_measured(self) -> bool:
         """Whether enough jobs ran to say what one costs."""
-        return len(self._recent) >= 5
+        return len(self._recent) >= ESTIMATED_EVERY
 
     @property
     def chunk_rows(self) -> float:
@@ -67,7 +71,7 @@ class Costs:
         self.jobs += 1
         self.busy_s += seconds
         self._chunk_rows = rows if self.jobs == 1 else moved(self._chunk_rows, rows)
-        known = {operator.name: operator for operator in network.operators}
+        known = network.operator_by_name
         work = {name: taken for name, taken in outcome.taken.items() if taken and name in known}
         for name, taken in work.items():
             fanout = outcome.made[name] / taken
@@ -75,9 +79,11 @@ class Costs:
         thought = sum(taken * float(max(known[name].costs)) for name, taken in work.items())
         seconds = max(seconds, 1e-6)
         self._recent.append((units, outcome.window_rows, thought, seconds))
+        if self.jobs % ESTIMATED_EVERY == 0:
+            self.estimate()
         overhead = self.overhead_s(outcome.window_rows) + (units - 1) * self.unit_s
         spent = max(seconds - overhead, _LEAST_COST)
-        if thought > 0:
+        if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in work:
                 cost = float(max(known[name].costs))

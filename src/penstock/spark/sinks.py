@@ -112,6 +112,7 @@ class Parquet:
         self._folder = Path(folder)
         self._numbers: dict[str, int] = {}
         self._schemas: dict[str, pa.Schema] = {}
+        self._begun: dict[Path, list[Path]] = {}
         if self._folder.exists() and not self._folder.is_dir():
             raise RunError(f"{self._folder} is a file; results need a folder")
         self._old = [*self._folder.glob("query=*"), *self._folder.glob("_rejected"), *self._folder.glob(GROUPS)]
@@ -153,16 +154,24 @@ class Parquet:
         after it broke off, can tell which rows of a group are there already: `read` does.
         """
         for group in sorted((self._folder / GROUPS).glob("*")):
+            if self._begun.get(group):
+                self._publish(group, self._begun[group])  # it broke off: the same again, under the same name
             files = [path for path in sorted(group.glob("*.parquet")) if path.name[0] != "."]
-            if not files:
-                continue
+            if files:
+                self._publish(group, files)
+
+    def _publish(self, group: Path, files: list[Path]) -> None:
+        self._begun[group] = files
+        there = [path for path in files if path.exists()]
+        if len(there) == len(files):  # else all was published, and removing them broke off
             rows = pa.concat_tables([pq.read_table(path, read_dictionary=[QUERY]) for path in files])
             name = f"{group.name}.{files[0].stem}.{files[-1].stem}"
             for query, part in split(rows.unify_dictionaries()):
                 self._put(self._folder / f"query={query}", name, part)
                 self._numbers.setdefault(f"query={query}", 0)
-            for path in files:
-                self._guarded(path.unlink)
+        for path in there:
+            self._guarded(path.unlink)
+        del self._begun[group]
 
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Write rows that were turned away as one more file."""
