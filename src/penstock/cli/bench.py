@@ -2,6 +2,7 @@
 
 import typer
 
+from penstock.cli.bench_deciding import deciding
 from penstock.cli.bench_policies import policies
 from penstock.cli.bench_stock import stock
 
@@ -10,7 +11,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies):
+for command in (stock, policies, deciding):
     bench.command()(command)
 
 

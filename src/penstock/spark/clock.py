@@ -36,10 +36,13 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.last = 0.0
+        """How long the last block took."""
         self._began = 0.0
 
     def __enter__(self) -> None:
         self._began = time.perf_counter()
 
     def __exit__(self, *exception: object) -> None:
-        self.seconds += time.perf_counter() - self._began
+        self.last = time.perf_counter() - self._began
+        self.seconds += self.last

@@ -231,9 +231,13 @@ class Engine:
         units = self.choose(now_us)
         return self.take(units) if units else None
 
-    def choose(self, now_us: int) -> tuple[Unit, ...]:
-        """Return the units that the policy runs next, as one; none if nothing can run."""
-        train = Train(self.costs.setup_s, self._quantum_s) if self._quantum_s else None
+    def choose(self, now_us: int, least_quantum_s: float = 0.0) -> tuple[Unit, ...]:
+        """Return the units that the policy runs next, as one; none if nothing can run.
+
+        Trains may take as long as `least_quantum_s`, if they may be longer than one unit at all.
+        """
+        quantum_s = max(self._quantum_s, least_quantum_s)
+        train = Train(self.costs.setup_s, quantum_s) if self._quantum_s else None
         return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:

@@ -115,7 +115,7 @@ class Runtime:
         self._started = self._now = self._clock.now_us()
         self._relearned = self._ticked = self._published = self._started
         self._tick_us, self._relearn_us = _TICK_US, _RELEARN_US
-        self._deciding = Stopwatch()
+        self._choosing, self._learning = Stopwatch(), Stopwatch()
         self._publish_us = settings.get("publish")
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
         self._publishing: Future[object] | None = None
@@ -197,7 +197,7 @@ class Runtime:
             committed = self._collect()
             for name in self.engine.finish_endings():
                 self._on_event(f"query {name} ended")
-            with self._deciding:
+            with self._learning:
                 if admitted or committed:
                     self.engine.release()
                     self._learn()
@@ -311,8 +311,9 @@ class Runtime:
     def _submit(self, pool: ThreadPoolExecutor) -> bool:
         some = False
         while len(self._jobs) < self._in_flight:
-            with self._deciding:
-                units = self.engine.choose(self._now)
+            with self._choosing:
+                # A decision among thousands takes a while: not more than a thirtieth of what it decides about
+                units = self.engine.choose(self._now, 30 * self._choosing.last)
             if not units:
                 break
             run = self.engine.take(units)
@@ -534,7 +535,7 @@ class Runtime:
             mode=engine.mode,
             seconds=passed,
             jobs=engine.costs.jobs,
-            deciding=self._deciding.seconds / passed,
+            deciding=(self._choosing.seconds + self._learning.seconds) / passed,
             utilization=min(engine.costs.busy_s / passed / self._in_flight, 1.0),
             waiting_rows=engine.waiting_rows(),
             waiting_bytes=engine.waiting_bytes(),

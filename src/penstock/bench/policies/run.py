@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
+from penstock.bench.nowhere import Nowhere
 from penstock.bench.policies.workload import queries, script, write_tables
 from penstock.errors import RunError
 from penstock.language.script import Script
@@ -26,28 +26,6 @@ HEAP = "4g"
 ONE_BY_ONE = "SET quantum = '0 s';"
 
 Stage = Callable[[str], object]
-
-
-class _Nowhere:
-    """A sink that forgets: what is measured is when results are there."""
-
-    def open(self, query: str, schema: pa.Schema) -> None:
-        """Do nothing."""
-
-    def emit(self, query: str, rows: pa.Table) -> None:
-        """Do nothing."""
-
-    def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Do nothing."""
-
-    def reject(self, stream: str, rows: pa.Table) -> None:
-        """Do nothing."""
-
-    def publish(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +90,7 @@ def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
 
 def _ran(spark: SparkSession, folder: Path, policy: str, *, rate: float, rows: int, seed: int) -> Runtime:
     text = script(folder, rate=rate, rows=rows, seed=seed, settings=ONE_BY_ONE)
-    runtime = Runtime(Script.parse(text), spark, [_Nowhere()], folder, policy=policy, drain=True)
+    runtime = Runtime(Script.parse(text), spark, [Nowhere()], folder, policy=policy, drain=True)
     summary = runtime.run()
     if summary.failed:
         raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")

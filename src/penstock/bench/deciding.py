@@ -1,0 +1,86 @@
+"""What deciding costs: the share of a busy run's time that goes into choosing, learning and letting go."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.bench.comparisons import Comparison
+from penstock.bench.machine import described
+from penstock.bench.nowhere import Nowhere
+from penstock.language.script import Script
+from penstock.spark.runtime import Runtime
+from penstock.spark.session import spark_session
+
+HEAP = "4g"
+RATE = 2000
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many queries, of forms with so many members each; the share of the time that deciding may take."""
+
+    forms: int
+    members: int
+    most: float
+    grouped: bool = True
+
+    @property
+    def queries(self) -> int:
+        """How many there are."""
+        return self.forms * self.members
+
+    @property
+    def name(self) -> str:
+        """The case in words.
+
+        >>> Case(100, 50, 0.05).name, Case(500, 1, 0.02, grouped=False).name
+        ('5,000 queries in 100 groups', '500 queries, each by itself')
+        """
+        how = f" in {self.forms:,} groups" if self.grouped else ", each by itself"
+        return f"{self.queries:,} queries{how}"
+
+
+CASES = (
+    Case(500, 1, 0.02, grouped=False),
+    Case(10, 50, 0.02),
+    Case(100, 50, 0.05),
+    Case(5000, 1, 0.05, grouped=False),
+)
+
+
+def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) -> dict[str, Any]:
+    """Run the cases one after the other and return what they gave, as JSON has it."""
+    cases = [case for case in CASES if not quick or case.queries < 5000 or case.grouped]
+    found, comparisons = [], []
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
+        spark_session(settings={"spark.driver.memory": HEAP}) as spark,
+    ):
+        for case in cases:
+            on_stage(f"{case.name}: starting")
+            runtime = Runtime(Script.parse(script(case)), spark, [Nowhere()], Path(folder), seconds=seconds)
+            on_stage(case.name)
+            summary = runtime.run()
+            keys = ("deciding", "utilization", "jobs", "seconds", "rows_in", "rows_out", "waiting_rows")
+            figures = {key: getattr(summary, key) for key in keys}
+            found.append({**asdict(case), "queries": case.queries, "name": case.name, **figures})
+            comparisons.append(
+                Comparison(f"{case.name}: share of the time", "at most", case.most, summary.deciding).as_dict()
+            )
+    return {"benchmark": "deciding", "machine": described(HEAP), "cases": found, "comparisons": comparisons}
+
+
+def script(case: Case) -> str:
+    """Return the script: filters that let little through, on one bursty stream that always keeps them busy."""
+    lines = [
+        f"CREATE STREAM s (k INT, v INT, w INT) FROM bursty WITH (rate = {RATE}, seed = 3, "
+        "v_high = 9999, w_high = 9999);"
+    ]
+    for form in range(case.forms):
+        lines += [
+            f"CREATE QUERY q{form}_{n} AS SELECT k, v AS v{form} FROM s WHERE v < {10 + n} AND w >= {n};"
+            for n in range(case.members)
+        ]
+    return "\n".join([*lines, f"SET groups = {'true' if case.grouped else 'false'};"])

@@ -1,0 +1,64 @@
+"""The benchmarks of policies and of deciding, without Spark: what they run, what they require, their pages."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.bench import deciding
+from penstock.bench.machine import described
+from penstock.bench.policies.run import Fared, comparisons
+from penstock.bench.policies.workload import BANDS, queries, script, write_tables
+from penstock.language import Script
+from penstock.language.plan import Plan, never
+from penstock.report import deciding as deciding_report
+from penstock.report import policies as policies_report
+
+
+def test_thirty_queries_none_of_which_shares_anything(tmp_path):
+    write_tables(tmp_path)
+    parsed = Script.parse(script(tmp_path, rate=100.0, rows=10, seed=1))
+    assert len(parsed.queries) == len(queries()) == 30
+    assert Plan.of(parsed, never).groups == {}
+    for size in BANDS:
+        table = pq.read_table(tmp_path / f"bands{size}.parquet")
+        lows, highs = table["low"].to_pylist(), table["high"].to_pylist()
+        assert (lows[0], highs[-1], lows[1:]) == (0, 10_000, highs[:-1])
+
+
+def fared(policy, response, slowdown):
+    return Fared(policy, 1, 10, 30.0, 5, 0.9, 0.01, response, response, response, slowdown, slowdown, slowdown)
+
+
+def runs(**slowdowns):
+    return [fared(policy, slowdown / 10, slowdown) for policy, slowdown in slowdowns.items()]
+
+
+@pytest.mark.parametrize(
+    ("slowdowns", "holds"),
+    [
+        ({"fifo": 9, "round_robin": 8, "hr": 5, "hnr": 4, "bsd": 12}, [True] * 4),
+        ({"fifo": 9, "round_robin": 3, "hr": 5, "hnr": 4, "bsd": 12}, [True, False, True, False]),
+    ],
+)
+def test_what_is_required_of_policies(slowdowns, holds):
+    assert [each.holds for each in comparisons(runs(**slowdowns))] == holds
+
+
+@pytest.mark.parametrize("case", [case for case in deciding.CASES if case.queries < 5000])
+def test_the_queries_of_deciding_are_in_groups_where_they_may_be(case):
+    parsed = Script.parse(deciding.script(case))
+    assert len(parsed.queries) == case.queries
+    if case.grouped:
+        assert len(Plan.of(parsed).network.queries) == case.forms
+
+
+def test_pages():
+    required = [each.as_dict() for each in comparisons(runs(fifo=9, round_robin=8, hr=5, hnr=4, bsd=6))]
+    machine = described("4g")
+    figures = [{**vars(run)} for run in runs(fifo=9, round_robin=8, hr=5, hnr=4, bsd=6)]
+    found = {
+        "machine": machine, "queries": 30, "offered_rows_per_s": 90.0, "capacity_rows_per_s": 100.0,
+        "seconds": 30.0, "policies": figures, "comparisons": required,
+    }  # fmt: skip
+    assert policies_report.page(found).count("<figure>") == 4
+    case = {"name": "5 queries", "deciding": 0.01, "utilization": 1, "jobs": 3, "rows_in": 9, "waiting_rows": 0}
+    assert "5 queries" in deciding_report.page({"machine": machine, "cases": [case], "comparisons": []})
