@@ -17,7 +17,7 @@ def described(heap: str) -> dict[str, Any]:
     """Return what somebody needs to know to judge figures of this machine."""
     memory = _first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+) kB")
     return {
-        "system": platform.platform(terse=True),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "processor": _first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.machine(),
         "cores": os.cpu_count() or 1,
         "memory_bytes": int(memory) * 1024 if memory else None,

@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,14 +13,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, RunError, ScriptError
-from penstock.language.group import Form, Group, form_of
+from penstock.language.group import Form, form_of
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
 from penstock.spark.checks import check_script
 from penstock.spark.clock import Clock, Stopwatch, WallClock
 from penstock.spark.engine import Engine
-from penstock.spark.grouped import restricted
+from penstock.spark.failures import culprits
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.session import check_alive, explained, slots_of
@@ -29,7 +29,6 @@ from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
 from penstock.spark.state import Run
 from penstock.spark.summary import Counts, Summary, query_summary, stream_summary
-from penstock.spark.walks import leaving
 
 POLICY = "bsd"
 CHUNK_ROWS = 50_000
@@ -346,57 +345,21 @@ class Runtime:
         return bool(finished)
 
     def _failed(self, run: Run, error: BaseException) -> None:
-        """Find out whose fault a failed job was: what it makes is made part by part, each alone."""
+        """Find out whose fault a failed job was, and stop those queries."""
         self.engine.give_back(run)
         if not isinstance(error, Exception):
             raise error
         if self._stopping.is_set():
             return
         self._failures += 1
-        culprits: dict[str, str] = {}
-        for operator in leaving(run.work.plan, run.taken, run.work.through):
-            alone = replace(run.work, only=frozenset({operator}))
-            reason = self._fault(alone)
-            groups = [run.work.plan.groups.get(name) for name in run.work.plan.roots.get(operator, ())]
-            if reason is not None and len(groups) == 1 and groups[0] is not None:
-                culprits |= self._halved(alone, groups[0], reason)
-            elif reason is not None:
-                culprits |= dict.fromkeys(self.engine.users_of(run, operator), reason)
-        if culprits:
+        found = culprits(self.engine, run, self._execute)
+        if found:
             check_alive(self._spark)
-            for name, reason in culprits.items():
+            for name, reason in found.items():
                 self.engine.stop(name, reason)
                 self._on_event(f"query {name} stopped: {reason}")
         elif self._failures >= _GIVE_UP:
             raise RunError(f"a job failed {_GIVE_UP} times, and no query alone is to blame: {explained(error)}")
-
-    def _fault(self, work: Work) -> str | None:
-        """Return why some work fails, if it does."""
-        try:
-            self._execute(work)
-        except Exception as error:
-            return explained(error)
-        return None
-
-    def _halved(self, work: Work, group: Group, reason: str) -> dict[str, str]:
-        """Return the members of a group whose constants let it fail, found by halving; all, if it fails anyway."""
-        members = [name for name in group.members if self.engine.queries[name].live]
-        without = self._fault(restricted(work, group, ()))
-        if without is not None:
-            return dict.fromkeys(members, without)
-        culprits: dict[str, str] = {}
-        pending = [(members, reason)]
-        while pending:
-            names, why = pending.pop()
-            if len(names) == 1:
-                culprits[names[0]] = why
-                continue
-            middle = len(names) // 2
-            for half in (names[:middle], names[middle:]):
-                fault = self._fault(restricted(work, group, half))
-                if fault is not None:
-                    pending.append((half, fault))
-        return culprits
 
     # What is asked for --------------------------------------------------------------------------------------
 
