@@ -29,7 +29,14 @@ def query(outputs, status="running", reason=""):
 
 
 def summary(seconds, streams, queries, **changes):
-    figures = {"policy": "bsd", "mode": "normal", "jobs": 40, "utilization": 0.93, "waiting_rows": 1234}
+    figures = {
+        "policy": "bsd",
+        "mode": "normal",
+        "jobs": 40,
+        "utilization": 0.93,
+        "deciding": 0.01,
+        "waiting_rows": 1234,
+    }
     figures |= {"waiting_bytes": 2_345_678, "peak_bytes": 9_000_000, "abandoned_rows": 0, "setup_s": 0.05}
     return Summary(seconds=seconds, streams=streams, queries=queries, **(figures | changes))
 

@@ -42,10 +42,23 @@ def test_a_group_of_200(policy, tmp_path, spark):
     assert sum(query.outputs for query in summary.queries.values()) > 10_000
 
 
-@pytest.mark.parametrize("shape", ["filter", "expression", "stored_table_join", "mixed_windows"])
-@pytest.mark.parametrize("settings", ["SET in_flight = 2;", "SET quantum = '0 s';", "SET groups = false;"])
+TRAINS_AND_GROUPS, GROUPS, TRAINS = "SET in_flight = 2;", "SET quantum = '0 s';", "SET groups = false;"
+
+
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [
+        ("filter", GROUPS),
+        ("expression", TRAINS_AND_GROUPS),
+        ("stored_table_join", TRAINS),
+        ("mixed_windows", TRAINS_AND_GROUPS),
+        pytest.param("stored_table_join", GROUPS, marks=pytest.mark.slow),
+        pytest.param("mixed_windows", TRAINS, marks=pytest.mark.slow),
+        pytest.param("self_join_rows", TRAINS_AND_GROUPS, marks=pytest.mark.slow),
+    ],
+)
 def test_families_of_queries(shape, settings, tmp_path, spark):
-    """With groups and trains, with groups alone, with trains alone."""
+    """With groups and trains, two jobs at a time; with groups alone; with trains alone."""
     case = with_variants(SHAPES[shape](7), Random(shape + settings), most=4)
     script = case.write(tmp_path)
     script.write_text(script.read_text() + settings)

@@ -57,9 +57,10 @@ def _table(found: dict[str, Any]) -> Table:
         f"{found['queries']} queries, {found['offered_rows_per_s']:,.0f} rows/s offered of "
         f"{found['capacity_rows_per_s']:,.0f}"
     )
-    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    caption = "response: average and longest, in seconds; slowdown: response ÷ the query's own time"
+    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("policy", no_wrap=True)
-    for header in ("avg response", "max", "avg slowdown", "max", "ℓ2", "jobs", "busy", "deciding"):
+    for header in ("response", "max", "slowdown", "max", "jobs", "busy", "deciding"):
         table.add_column(header, justify="right", no_wrap=True)
     for each in found["policies"]:
         table.add_row(
@@ -68,7 +69,6 @@ def _table(found: dict[str, Any]) -> Table:
             seconds(each["max_response"]),
             f"{each['avg_slowdown']:.2f}",
             f"{each['max_slowdown']:.1f}",
-            f"{each['l2_slowdown']:,.0f}",
             f"{each['jobs']:,.0f}",
             f"{each['utilization']:.0%}",
             f"{each['deciding']:.1%}",
