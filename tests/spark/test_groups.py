@@ -34,7 +34,7 @@ def grouped(number: int) -> list[QuerySpec]:
     return filters + joins
 
 
-@pytest.mark.parametrize("policy", ["bsd", "chain"])
+@pytest.mark.parametrize("policy", ["bsd", pytest.param("chain", marks=pytest.mark.slow)])
 def test_a_group_of_200(policy, tmp_path, spark):
     case = Case([keyed("a", 150), keyed("b", 150)], [], grouped(400))
     summary = assert_right(case, tmp_path, spark, policy=policy, chunk_rows=70)
@@ -75,7 +75,7 @@ DIVIDING = """
 """
 
 
-@pytest.mark.parametrize("policy", ["bsd", "hnr.level('operator')", "fifo"])
+@pytest.mark.parametrize("policy", ["bsd", "hnr.level('operator')"])
 def test_a_query_that_fails_inside_a_group_inside_a_train(policy, tmp_path, spark):
     """Of 40 members two divide by zero; so does a query beside them. The others lose nothing."""
     data = tmp_path / "a"
