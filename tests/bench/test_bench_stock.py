@@ -85,7 +85,7 @@ def test_the_load_of_paced_cases_is_a_share_of_what_was_drained(monkeypatch):
 
 @pytest.mark.slow
 def test_a_tiny_case_gives_what_it_must():
-    for system in ("each-fair", "grouped", "penstock"):
+    for system in ("each-fair", "penstock"):
         case = Case("filters", system, queries=3, selectivity=0.1, files=2, file_rows=500, warm_files=1, repeat=1)
         found = stock_run.measure(case, None, print)
         assert (found.status, found.reason) == ("ok", "")

@@ -39,7 +39,7 @@ def test_every_shape(shape, tmp_path, spark):
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_every_policy(policy, tmp_path, spark):
     """A script with everything in it: shared selections, lookups and joins, self-joins, ties, small batches."""
-    assert_right(SHAPES["equal_timestamps"](2), tmp_path, spark, policy=policy, chunk_rows=40)
+    assert_right(SHAPES["equal_timestamps"](2), tmp_path, spark, policy=policy, chunk_rows=60)
 
 
 @pytest.mark.slow
