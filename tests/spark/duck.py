@@ -122,7 +122,7 @@ class _Job:
         for other, each in enumerate(join.ports):
             if other == port:
                 continue
-            found = self.work.probes[name, port, other].rows
+            found = self.work.probes[name, port, other]
             for step in each.path:
                 found = self.simple(self.work.plan.steps[step], found)
             tables[f"p{other}"] = found

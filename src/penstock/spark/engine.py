@@ -418,7 +418,7 @@ class Engine:
         self.in_flight.remove(run)
         self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
         for (join, _, _), window in run.work.probes.items():
-            self._probed[join] = moved(self._probed.get(join, window.rows.num_rows), window.rows.num_rows)
+            self._probed[join] = moved(self._probed.get(join, window.num_rows), window.num_rows)
         emitted: list[Emitted] = []
         network = run.work.plan.network
         for name, table in outcome.rows.items():

@@ -23,15 +23,6 @@ _BRANCH = "__k"
 
 
 @dataclass(frozen=True)
-class Window:
-    """What a probe finds of another port: rows of its stream's log, for probing rows between two times."""
-
-    rows: pa.Table
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
 class Work:
     """Everything a job needs: rows by entry, the edges it goes on through, and what the probes will see.
 
@@ -41,7 +32,7 @@ class Work:
     plan: Plan
     takes: Mapping[Edge, pa.Table]
     through: frozenset[Edge]
-    probes: Mapping[tuple[str, int, int], Window] = field(default_factory=dict)
+    probes: Mapping[tuple[str, int, int], pa.Table] = field(default_factory=dict)
     wanted: Mapping[Edge, Columns] = field(default_factory=dict)
     constants: Mapping[str, pa.Table] = field(default_factory=dict)
     """What the members of each group differ in, by the group's name."""
@@ -243,7 +234,7 @@ class Builder:
         return Join(join.ports, ()).reads(after)
 
     def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
-        window = self._work.probes[name, port, other].rows
+        window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
         frame = self._frame(window, 1 + window.num_rows // PARTITION_ROWS)
         for each in join.ports[other].path:

@@ -16,7 +16,7 @@ from penstock.language.types import NAMES
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type, is_hidden, typed
 from penstock.spark.frames import Frames, arrow_frame
-from penstock.spark.job import BROADCAST_ROWS, Builder, Window, Work
+from penstock.spark.job import BROADCAST_ROWS, Builder, Work
 from penstock.spark.log import StreamLog
 from penstock.spark.session import explained
 from penstock.spark.sources.reading import read_files
@@ -64,8 +64,7 @@ def result_schema(frames: Frames, query: QueryDef, script: str) -> pa.Schema:
                 for other, each in enumerate(step.ports):
                     if other != port:
                         names = [column.name for column in logs[each.stream].definition.columns]
-                        rows = logs[each.stream].window(each.window, 0, 0, names)
-                        probes[name, port, other] = Window(rows, 0, 0)
+                        probes[name, port, other] = logs[each.stream].window(each.window, 0, 0, names)
     constants = {
         item.relation.name: _none(item.relation.columns)
         for item in query.items

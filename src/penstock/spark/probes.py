@@ -14,7 +14,6 @@ import pyarrow as pa
 from penstock.language.plan import Plan
 from penstock.language.steps import Columns, Join
 from penstock.network import Edge
-from penstock.spark.job import Window
 from penstock.spark.log import Piece, StreamLog
 from penstock.spark.walks import joins_from
 
@@ -48,13 +47,13 @@ def probed_windows(
     streams: Mapping[str, StreamLog],
     taken: Mapping[Edge, Iterable[Piece]],
     through: frozenset[Edge],
-) -> dict[tuple[str, int, int], Window]:
+) -> dict[tuple[str, int, int], pa.Table]:
     """Return for every join a run reaches, port of its rows and other port, the rows of the other's window."""
     probing: dict[Edge, _Probing] = defaultdict(_Probing)
     for entry, pieces in taken.items():
         for edge in joins_from(plan, entry, through):
             probing[edge].add(pieces)
-    found: dict[tuple[str, int, int], Window] = {}
+    found: dict[tuple[str, int, int], pa.Table] = {}
     for edge, rows in probing.items():
         join = plan.steps[edge.target]
         assert isinstance(join, Join)
@@ -65,8 +64,7 @@ def probed_windows(
             keys = _keys(join, other, columns, at_hand)
             low, high = int(rows.low), int(rows.high)
             window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
-            found[edge.target, edge.port, other] = Window(window, low, high)
-            at_hand[other] = window
+            found[edge.target, edge.port, other] = at_hand[other] = window
     return found
 
 
