@@ -25,8 +25,8 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     # Rows stay Arrow on their way in: 50,000 through a filter took half the time of rows in the plan itself
     "spark.sql.execution.arrow.localRelationThreshold": "0",
-    # Every batch of Arrow rows is a task, and a task costs 8 ms: Penstock cuts a job's rows itself. Results come in
-    # such batches too, and a batch holds 2 GB of strings at most
+    # Every batch of Arrow rows is a task, and a task costs 8 ms: Penstock cuts a job's rows itself. Results come
+    # in such batches too, and a batch holds 2 GB of strings at most
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
 """What Penstock needs of any session; all can be set while it runs."""
