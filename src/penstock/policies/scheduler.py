@@ -35,7 +35,7 @@ class Train:
 
     setup: Number
     quantum: Number
-    most: int = 64
+    most: int = 32
     """Units at most: a plan of too many is slow to make."""
 
 

@@ -26,6 +26,8 @@ from penstock.spark.walks import Way, way_from
 
 PART_S = 0.02
 """How long a task should work at least; a task costs some 8 ms in itself."""
+FIRST_TRAIN, LONGEST_TRAIN = 4, 32
+"""Units of a train at most, before and after it was measured what one costs: in a cold JVM that is a lot."""
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
 MOST_RESULTS = 5_000_000
@@ -237,7 +239,8 @@ class Engine:
         Trains may take as long as `least_quantum_s`, if they may be longer than one unit at all.
         """
         quantum_s = max(self._quantum_s, least_quantum_s)
-        train = Train(self.costs.setup_s, quantum_s) if self._quantum_s else None
+        most = LONGEST_TRAIN if self.costs.is_measured else FIRST_TRAIN
+        train = Train(self.costs.setup_s, quantum_s, most) if self._quantum_s else None
         return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:
