@@ -167,14 +167,14 @@ class _Slots:
         holes, values = [], []
         for node in list(copy.find_all(exp.Literal)):
             whole = node.parent if isinstance(node.parent, exp.Neg) and not node.is_string else node
-            found = self._value(node, negative=whole is not node)
-            if found is None or not self._is_slot(whole, found[0]):
+            kind, value = self._value(node, negative=whole is not node)
+            if not self._is_slot(whole, kind):
                 continue
-            hole = exp.column(found[0], table="slot", quoted=True)
+            hole = exp.column(kind, table="slot", quoted=True)
             copy = hole if whole is copy else copy
             whole.replace(hole)
             holes.append(hole)
-            values.append(found[1])
+            values.append(value)
         text = DIALECT.generate(copy, copy=False, comments=False)
         return _Part(copy, text, tuple(holes), tuple(hole.name for hole in holes), tuple(values))
 
@@ -187,7 +187,7 @@ class _Slots:
         return above is None or isinstance(above, (*_COMPARED, *_CALCULATED, exp.In))
 
     @staticmethod
-    def _value(node: exp.Literal, *, negative: bool) -> tuple[str, Value] | None:
+    def _value(node: exp.Literal, *, negative: bool) -> tuple[str, Value]:
         """Return the type that Spark gives a literal, and its value."""
         if node.is_string:
             return "STRING", node.name
