@@ -67,6 +67,26 @@ def test_families_of_queries(shape, settings, tmp_path, spark):
         assert difference(expected(case, query.name), read_rows(tmp_path / "out", query.name)) == "", query.text()
 
 
+def test_many_results_of_the_same_rows(tmp_path, spark):
+    """Forty projections of one selection, and forty selections, of several types; more than one pass makes."""
+    lists = [
+        [("v", f"c{n}"), ("k", None)] if n % 3 else [("CAST(v AS STRING)", f"c{n}"), (f"v * 0.5 + {n}", "half")]
+        for n in range(40)
+    ]
+    shared = [QuerySpec(f"p{n}", columns, [FromItem("a")], "v >= 40") for n, columns in enumerate(lists)]
+    others = [
+        QuerySpec(f"s{n}", columns, [FromItem("a")], f"v % 7 = {n % 7} OR k = {n}" if n % 5 else None)
+        for n, columns in enumerate(lists)
+    ]
+    case = Case([keyed("a", 150)], [], shared + others)
+    script = case.write(tmp_path)
+    script.write_text(script.read_text() + TRAINS + "SET quantum = '1 h';")
+    summary = ps.run(script, out=tmp_path / "out", drain=True, spark=spark, chunk_rows=80).summary
+    assert summary.jobs < 12
+    for query in case.queries:
+        assert difference(expected(case, query.name), read_rows(tmp_path / "out", query.name)) == "", query.text()
+
+
 DIVIDING = """
     CREATE STREAM a (k INT, v INT) FROM files WITH (path = '{data}', format = 'parquet');
     {members}

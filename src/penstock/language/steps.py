@@ -19,6 +19,15 @@ def seq(place: int) -> str:
     return f"__seq{place}"
 
 
+def named(expression: str, name: str) -> str:
+    """Return the SQL of a column with its name, whatever that is.
+
+    >>> named("v + 1", "a `b`")
+    'v + 1 AS `a ``b```'
+    """
+    return f"{expression} AS `{name.replace('`', '``')}`"
+
+
 @dataclass(frozen=True)
 class Condition:
     """A condition as SQL, the columns it reads, and for a join which ports they are of.
@@ -94,7 +103,7 @@ class Project:
     @property
     def sql(self) -> str:
         """The list behind SELECT."""
-        return ", ".join(f"{expression} AS `{name.replace('`', '``')}`" for expression, name in self.columns)
+        return ", ".join(named(expression, name) for expression, name in self.columns)
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
         """Return which columns it needs of its input, whatever is wanted."""

@@ -31,6 +31,16 @@ class Frames:
         self.spark = spark
         self.stored = stored
         self._constants: dict[str, tuple[pa.Table, DataFrame]] = {}
+        self._empty: dict[tuple[tuple[str, pa.DataType], ...], DataFrame] = {}
+
+    def of(self, table: pa.Table, partitions: int = 1) -> DataFrame:
+        """Return a table as a frame; without rows, the one that was made of such a table before."""
+        if table.num_rows:
+            return arrow_frame(self.spark, table, partitions)
+        schema = tuple((field.name, field.type) for field in table.schema)
+        if schema not in self._empty:
+            self._empty[schema] = arrow_frame(self.spark, table)
+        return self._empty[schema]
 
     def constants(self, name: str, table: pa.Table) -> DataFrame:
         """Return the constants of a group."""

@@ -1,25 +1,25 @@
-"""One run of a unit as one Spark job: its operators fused into a plan, what leaves it told apart by a number."""
+"""One run of some units as one Spark job: their operators fused into a plan."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from penstock.language.plan import Plan
-from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
+from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, named, seq
 from penstock.network import Edge
 from penstock.spark.columns import hidden_in
-from penstock.spark.frames import Frames, arrow_frame
+from penstock.spark.frames import Frames
 from penstock.spark.log import EXPIRES
+from penstock.spark.outputs import Rows, collected
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
 PARTITION_ROWS = 50_000
 """Rows of a window that one task looks through."""
-_BRANCH = "__k"
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,24 @@ class Builder:
         self._work = work
         self._observed: dict[str, Observation] = {}
         self._entry_rows: dict[str, int] = defaultdict(int)
-        self._arriving: dict[tuple[str, int], list[DataFrame]] = defaultdict(list)
+        self._arriving: dict[tuple[str, int], list[Rows]] = defaultdict(list)
         self._feeds: dict[str, list[str]] = defaultdict(list)
         self._rows = sum(table.num_rows for table in work.takes.values())
         self._window_rows = 0
-        self._given: dict[int, tuple[DataFrame, list[str]]] = {}
+        self._given: dict[int, Rows] = {}
+        self._mirrored: dict[str, str] = {}
+        """Operators below a projection: it makes as many rows as it is given, and so tells how many they made."""
 
     def run(self) -> Outcome:
         """Build the plan, run it as one job, and return what it made."""
         leaving = self._build()
-        rows = self._collect(leaving)
+        rows = collected(leaving)
         made = {name: table.num_rows for name, table in rows.items()}
         if self._work.only is not None:  # what was observed may not have run
             return Outcome(rows, {}, {}, 0)
         counts = {name: _counted(observation) for name, observation in self._observed.items()}
         made |= {name: count for name, count in counts.items() if count is not None}
+        made |= {name: made[above] - self._entry_rows[above] for name, above in self._mirrored.items()}
         taken = {
             name: self._entry_rows[name] + sum(made[source] for source in self._feeds[name])
             for name in made
@@ -84,81 +87,90 @@ class Builder:
 
     def result(self, operator: str) -> DataFrame:
         """Return an operator's output, not run yet."""
-        return self._build()[operator]
+        return self._build()[operator].made
 
-    def _build(self) -> dict[str, DataFrame]:
+    def _build(self) -> dict[str, Rows]:
         network = self._work.plan.network
         roots = self._work.plan.roots
         for edge, table in self._work.takes.items():
             self._arriving[edge.target, edge.port].append(self._entry(edge, table))
             self._entry_rows[edge.target] += table.num_rows
-        leaving: dict[str, DataFrame] = {}
+        leaving: dict[str, Rows] = {}
         for operator in network.operators:
+            name = operator.name
             inputs = {
                 edge.port: self._together(edge)
-                for edge in network.in_edges[operator.name]
+                for edge in network.in_edges[name]
                 if (edge.target, edge.port) in self._arriving
             }
             if not inputs:
                 continue
-            made = self._apply(operator.name, inputs)
-            onward = [edge for edge in network.out_edges.get(operator.name, ()) if edge in self._work.through]
-            stays = any(edge not in self._work.through for edge in network.out_edges.get(operator.name, ()))
-            if operator.name in roots or stays:
-                leaving[operator.name] = self._pruned(operator.name, made, root=operator.name in roots)
-            observed = made
-            if onward and operator.name not in leaving:
-                self._observed[operator.name] = Observation()
-                observed = made.observe(self._observed[operator.name], F.count(F.lit(1)).alias("n"))
-            for place, edge in enumerate(onward):
-                self._arriving[edge.target, edge.port].append(made if place else observed)
-                self._feeds[edge.target].append(operator.name)
+            rows = self._apply(name, inputs)
+            onward = [edge for edge in network.out_edges.get(name, ()) if edge in self._work.through]
+            stays = any(edge not in self._work.through for edge in network.out_edges.get(name, ()))
+            if name in roots or stays:
+                leaving[name] = self._pruned(name, rows, root=name in roots)
+            for edge, each in zip(onward, self._handed_on(name, rows, onward, name in leaving), strict=True):
+                self._arriving[edge.target, edge.port].append(each)
+                self._feeds[edge.target].append(name)
         if self._work.only is not None:
-            leaving = {name: frame for name, frame in leaving.items() if name in self._work.only}
+            leaving = {name: rows for name, rows in leaving.items() if name in self._work.only}
         return leaving
 
-    def _entry(self, edge: Edge, table: pa.Table) -> DataFrame:
-        """Return the rows that wait at an entry, with the columns that are wanted of them.
+    def _handed_on(self, name: str, rows: Rows, onward: Sequence[Edge], leaves: bool) -> list[Rows]:
+        """Return what goes on through each edge; counted on its way, unless the count is known without."""
+        if len(onward) > 1:
+            rows = Rows(rows.made)
+        if leaves or not onward:
+            return [rows] * len(onward)
+        for edge in onward:
+            if isinstance(self._work.plan.steps[edge.target], Project):
+                self._mirrored[name] = edge.target
+                return [rows] * len(onward)
+        self._observed[name] = Observation()
+        counted = Rows(rows.made.observe(self._observed[name], F.expr("count(1) AS n")))
+        return [counted, *([rows] * (len(onward) - 1))]
+
+    def _entry(self, edge: Edge, table: pa.Table) -> Rows:
+        """Return the rows that wait at an entry.
 
         A column that a later query asked for is NULL in rows that were made before it came; it drops them anyway.
         """
-        wanted = sorted(self._work.wanted[edge])
-        here = [name for name in wanted if name in table.column_names]
-        frame, names = self._rows_of(table)
-        if len(names) > len(here):
-            frame = frame.select(*(F.col(f"`{name}`") for name in (*here, *hidden_in(table))))
-        for name in wanted:
-            if name not in here:
-                frame = frame.withColumn(name, F.lit(None).cast(self._work.plan.type_of(edge.source, name)))
-        return frame
+        missing = [name for name in sorted(self._work.wanted[edge]) if name not in table.column_names]
+        if not missing:
+            return self._rows_of(table)
+        types = [self._work.plan.type_of(edge.source, name) for name in missing]
+        added = [named(f"CAST(NULL AS {kind})", name) for kind, name in zip(types, missing, strict=True)]
+        return Rows(self._rows_of(table).frame.selectExpr("*", *added))
 
-    def _rows_of(self, table: pa.Table) -> tuple[DataFrame, list[str]]:
-        """Return rows as a frame, made once for all entries that take them, and which columns these want of it."""
+    def _rows_of(self, table: pa.Table) -> Rows:
+        """Return a table's rows with the columns that some entry wants; made once for all that take them."""
         if id(table) not in self._given:
             edges = [edge for edge, rows in self._work.takes.items() if rows is table]
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
             names = [name for name in sorted(wanted) if name in table.column_names]
             frame = self._frame(table.select([*names, *hidden_in(table)]), self._work.partitions)
-            self._given[id(table)] = (frame, names)
+            self._given[id(table)] = Rows(frame)
         return self._given[id(table)]
 
-    def _together(self, edge: Edge) -> DataFrame:
+    def _together(self, edge: Edge) -> Rows:
         """Return all rows that come by an edge: from its queue, and from the operator below in the same run."""
-        frames = self._arriving[edge.target, edge.port]
-        if len(frames) == 1:
-            return frames[0]
+        several = self._arriving[edge.target, edge.port]
+        if len(several) == 1:
+            return several[0]
         names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
-        return _union([frame.select(*(F.col(f"`{name}`") for name in names)) for frame in frames])
+        return Rows(_union([rows.made.select(*names) for rows in several]))
 
     def _frame(self, table: pa.Table, partitions: int = 1) -> DataFrame:
-        return arrow_frame(self._frames.spark, table, partitions)
+        return self._frames.of(table, partitions)
 
-    def _pruned(self, name: str, frame: DataFrame, *, root: bool) -> DataFrame:
+    def _pruned(self, name: str, rows: Rows, *, root: bool) -> Rows:
         if root:
-            return frame
+            return rows
         edges = self._work.plan.network.out_edges[name]
         wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
-        return frame.select(*(F.col(f"`{each}`") for each in (*sorted(wanted), *self._hidden(name))))
+        names = [*sorted(wanted), *self._hidden(name)]
+        return replace(rows, columns=tuple((f"`{each}`", each) for each in names))
 
     def _hidden(self, name: str) -> list[str]:
         """Return the columns of Penstock's own that a row of a stream or an operator carries."""
@@ -174,20 +186,19 @@ class Builder:
 
     # Operators ----------------------------------------------------------------------------------------------
 
-    def _apply(self, name: str, inputs: Mapping[int, DataFrame]) -> DataFrame:
+    def _apply(self, name: str, inputs: Mapping[int, Rows]) -> Rows:
         step = self._work.plan.steps[name]
         if isinstance(step, Join):
-            return _union([self._probe(name, step, port, frame) for port, frame in inputs.items()])
+            return Rows(_union([self._probe(name, step, port, rows.made) for port, rows in inputs.items()]))
         return self._applied(step, inputs[0], self._streams_below(name))
 
-    def _applied(self, step: Select | Lookup | Project, frame: DataFrame, streams: int) -> DataFrame:
+    def _applied(self, step: Select | Lookup | Project, rows: Rows, streams: int) -> Rows:
         if isinstance(step, Select):
-            return frame.filter(step.sql)
+            return rows.where(step.sql)
         if isinstance(step, Lookup):
-            return self._look_up(step, frame)
+            return Rows(self._look_up(step, rows.made))
         hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # the time of a result is nobody's business
-        columns = (F.expr(expression).alias(name) for expression, name in step.columns)
-        return frame.select(*columns, *(F.col(each) for each in hidden))
+        return replace(rows, columns=(*step.columns, *((f"`{each}`", each) for each in hidden)))
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
         name = step.table.name
@@ -195,11 +206,10 @@ class Builder:
             table = self._frames.constants(name, self._work.constants[name]).alias("t")
         else:
             table = self._frames.stored[name].alias("t")
-        names = [F.col(f"s.`{each}`") for each in frame.columns]
-        added = [F.col(f"t.`{column}`").alias(name) for name, column in step.makes.items()]
+        added = [named(f"t.`{column}`", name) for name, column in step.makes.items()]
         source = frame.alias("s")
         joined = source.join(table, F.expr(step.condition)) if step.conditions else source.crossJoin(table)
-        return joined.select(*names, *added)
+        return joined.selectExpr("s.*", *added)
 
     def _probe(self, name: str, join: Join, port: int, frame: DataFrame) -> DataFrame:
         """Join the rows of one port, each the last of its combination, with what the others' windows hold then."""
@@ -218,14 +228,15 @@ class Builder:
             elif window_rows <= BROADCAST_ROWS:
                 found = F.broadcast(found)
             joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
+        ports = range(len(join.ports))
         columns = [
-            F.col(f"p{each}.`{column}`").alias(Join.named(each, column))
-            for each in range(len(join.ports))
+            named(f"p{each}.`{column}`", Join.named(each, column))
+            for each in ports
             for column in sorted(wanted[each])
         ]
-        sequences = [F.col(f"p{each}.`{seq(0)}`").alias(seq(each)) for each in range(len(join.ports))]
-        arrival = F.greatest(*(F.col(f"p{each}.{ARRIVAL}") for each in range(len(join.ports)))).alias(ARRIVAL)
-        return joined.select(*columns, F.col(f"p{port}.{TIME}").alias(TIME), arrival, *sequences)
+        sequences = [f"p{each}.{seq(0)} AS {seq(each)}" for each in ports]
+        arrival = f"greatest({', '.join(f'p{each}.{ARRIVAL}' for each in ports)}) AS {ARRIVAL}"
+        return joined.selectExpr(*columns, f"p{port}.{TIME}", arrival, *sequences)
 
     def _wanted_of(self, name: str, join: Join) -> Sequence[Columns]:
         """Return for every port the columns that are read behind the join."""
@@ -236,67 +247,12 @@ class Builder:
     def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
         window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
-        frame = self._frame(window, 1 + window.num_rows // PARTITION_ROWS)
+        rows = Rows(self._frame(window, 1 + window.num_rows // PARTITION_ROWS))
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)
-            frame = self._applied(step, frame, 1)
-        return frame, window.num_rows
-
-    # The job ------------------------------------------------------------------------------------------------
-
-    def _collect(self, leaving: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
-        if not leaving:
-            return {}
-        if len(leaving) == 1:
-            [(name, frame)] = leaving.items()
-            return {name: frame.toArrow()}
-        packed = [_Packed.of(frame) for frame in leaving.values()]
-        slots = list(dict.fromkeys(slot for each in packed for slot in each.slots))
-        whole = packed[0].branch(0, slots)
-        for number, each in enumerate(packed[1:], 1):
-            whole = whole.union(each.branch(number, slots))
-        table = whole.toArrow()
-        kinds = table.column(_BRANCH).to_numpy()
-        found = {}
-        for number, (name, each) in enumerate(zip(leaving, packed, strict=True)):
-            part = table.filter(pa.array(kinds == number)).select([_slot_name(slot) for slot in each.slots])
-            found[name] = part.rename_columns(each.frame.columns)
-        return found
-
-
-Slot = tuple[str, int]
-"""A column of a job's result: its type, and a number that tells those of one type apart."""
-
-
-@dataclass(frozen=True)
-class _Packed:
-    """A result on its way through a table that results of several kinds share: each column has a slot there."""
-
-    frame: DataFrame
-    slots: tuple[Slot, ...]
-
-    @classmethod
-    def of(cls, frame: DataFrame) -> "_Packed":
-        used: dict[str, int] = defaultdict(int)
-        slots = []
-        for _, kind in frame.dtypes:
-            slots.append((kind, used[kind]))
-            used[kind] += 1
-        return cls(frame, tuple(slots))
-
-    def branch(self, number: int, slots: Sequence[Slot]) -> DataFrame:
-        """Return the rows with a number and all slots, those of other results empty."""
-        names = dict(zip(self.slots, self.frame.columns, strict=True))
-        columns = [
-            (F.col(f"`{names[slot]}`") if slot in names else F.lit(None).cast(slot[0])).alias(_slot_name(slot))
-            for slot in slots
-        ]
-        return self.frame.select(F.lit(number).alias(_BRANCH), *columns)
-
-
-def _slot_name(slot: Slot) -> str:
-    return f"{slot[0]} {slot[1]}"
+            rows = self._applied(step, rows, 1)
+        return rows.made, window.num_rows
 
 
 def _counted(observation: Observation) -> int | None:

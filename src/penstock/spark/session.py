@@ -39,6 +39,8 @@ _LOCAL: Mapping[str, str] = {
     # steady load what waited to be collected fell from 42 MB at most to 6; small joins were 3 and 14 % faster in
     # two runs
     "spark.buffer.pageSize": "1m",
+    # Spark would note the line of Python that made each column, with several calls to the JVM: it is always ours
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 _JAVA_HELP = (
     "To get it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "

@@ -1,0 +1,147 @@
+"""What leaves a job: results of several kinds in one table, and all that are made of the same rows in one pass."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from penstock.language.steps import named
+
+MOST_TOGETHER = 32
+"""Results made in one pass: the code of a longer one is too long for the JVM to compile well."""
+_KIND = "__k"
+
+Slot = tuple[str, int]
+"""A column of the table that all results share: its type, and a number that tells those of one type apart."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that are not made yet: those of a frame that meet a condition, with columns calculated from them."""
+
+    frame: DataFrame
+    condition: str | None = None
+    columns: tuple[tuple[str, str], ...] | None = None
+    """SQL and name of each; None: as in the frame."""
+
+    @property
+    def kept(self) -> DataFrame:
+        """The rows that meet the condition, as they are in the frame."""
+        return self.frame if self.condition is None else self.frame.filter(self.condition)
+
+    @cached_property
+    def made(self) -> DataFrame:
+        """The rows as a frame of their own."""
+        kept = self.kept
+        return kept if self.columns is None else kept.selectExpr(*(named(*each) for each in self.columns))
+
+    def where(self, condition: str) -> "Rows":
+        """Return those of the rows that meet one more condition."""
+        both = condition if self.condition is None else f"{self.condition} AND {condition}"
+        return replace(self, condition=both)
+
+
+def collected(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
+    """Run one job that makes all results, and return each."""
+    if len(results) == 1:
+        [(name, rows)] = results.items()
+        return {name: rows.made.toArrow()}
+    passes = [_Pass(each) for each in _passes(list(results.values()))]
+    slots = sorted({slot for each in passes for slot in each.slots})
+    if not passes:
+        return {}
+    table = _union([each.packed(slots) for each in passes]).toArrow()
+    kinds = table.column(_KIND).to_numpy()
+    unpacked = {}
+    for each in passes:
+        for number, (names, used) in each.unpacking.items():
+            part = table.filter(pa.array(kinds == number)).select([_slot_name(slot) for slot in used])
+            unpacked[number] = part.rename_columns(names)
+    return {name: unpacked[number] for number, name in enumerate(results)}
+
+
+def _passes(results: Sequence[Rows]) -> Iterator[dict[int, Rows]]:
+    """Put results of the same rows together, by their numbers."""
+    same: dict[int, list[int]] = defaultdict(list)
+    for number, rows in enumerate(results):
+        same[id(rows.frame)].append(number)
+    for numbers in same.values():
+        for start in range(0, len(numbers), MOST_TOGETHER):
+            yield {number: results[number] for number in numbers[start : start + MOST_TOGETHER]}
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """Results of the same rows: each row once for every result it belongs to, with the number of that."""
+
+    results: Mapping[int, Rows]
+    unpacking: dict[int, tuple[list[str], list[Slot]]] = field(default_factory=dict)
+    """The names of each result's columns, and the slots they are found in."""
+    _given: dict[Slot, dict[str, list[int]]] = field(default_factory=dict)
+    """What goes into a slot: for every expression, the results that want it there."""
+
+    def __post_init__(self) -> None:
+        wanted = {number: self._columns_of(rows) for number, rows in self.results.items()}
+        expressions = list(dict.fromkeys(sql for columns in wanted.values() for sql, _ in columns))
+        typed = self._frame.selectExpr(*(named(sql, str(place)) for place, sql in enumerate(expressions)))
+        types = dict(zip(expressions, (kind for _, kind in typed.dtypes), strict=True))
+        for number, columns in wanted.items():
+            used: dict[str, int] = defaultdict(int)
+            slots = []
+            for sql, _ in columns:
+                slot = (types[sql], used[types[sql]])
+                used[types[sql]] += 1
+                slots.append(slot)
+                self._given.setdefault(slot, {}).setdefault(sql, []).append(number)
+            self.unpacking[number] = ([name for _, name in columns], slots)
+
+    @property
+    def slots(self) -> Sequence[Slot]:
+        return list(self._given)
+
+    @property
+    def _frame(self) -> DataFrame:
+        return next(iter(self.results.values())).frame
+
+    @staticmethod
+    def _columns_of(rows: Rows) -> Sequence[tuple[str, str]]:
+        return rows.columns or [(f"`{name}`", name) for name in rows.frame.columns]
+
+    def packed(self, slots: Sequence[Slot]) -> DataFrame:
+        """Return the rows of all results, with the slots of these and of others."""
+        columns = [named(self._filled(slot), _slot_name(slot)) for slot in slots]
+        if len(self.results) == 1:
+            [(number, rows)] = self.results.items()
+            return rows.kept.selectExpr(f"{number} AS {_KIND}", *columns)
+        kinds = [
+            str(number) if rows.condition is None else f"CASE WHEN {rows.condition} THEN {number} END"
+            for number, rows in self.results.items()
+        ]
+        spread = self._frame.selectExpr("*", f"explode(array({', '.join(kinds)})) AS {_KIND}")
+        return spread.filter(f"{_KIND} IS NOT NULL").selectExpr(_KIND, *columns)
+
+    def _filled(self, slot: Slot) -> str:
+        """Return what goes into a slot, as SQL: by the result that a row is of, if they want different things."""
+        given = self._given.get(slot)
+        if given is None:
+            return f"CAST(NULL AS {slot[0]})"
+        [first, *others] = given
+        if not others and len(given[first]) == len(self.results):
+            return first
+        cases = [f"WHEN {_KIND} IN ({', '.join(map(str, numbers))}) THEN {sql}" for sql, numbers in given.items()]
+        return f"CASE {' '.join(cases)} END"
+
+
+def _slot_name(slot: Slot) -> str:
+    return f"{slot[0]} {slot[1]}"
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return all rows; put together by halves, as Spark looks through the whole plan for every union."""
+    if len(frames) <= 2:
+        return reduce(DataFrame.union, frames)
+    middle = len(frames) // 2
+    return _union(frames[:middle]).union(_union(frames[middle:]))
