@@ -12,9 +12,12 @@ from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import spark_session
+from penstock.spark.summary import Summary
 
 HEAP = "4g"
 RATE = 2000
+LEAST_JOBS = 10
+"""With fewer there were hardly any decisions."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,27 @@ def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) 
             keys = ("deciding", "utilization", "jobs", "seconds", "rows_in", "rows_out", "waiting_rows")
             figures = {key: getattr(summary, key) for key in keys}
             found.append({**asdict(case), "queries": case.queries, "name": case.name, **figures})
-            comparisons.append(
-                Comparison(f"{case.name}: share of the time", "at most", case.most, summary.deciding).as_dict()
-            )
+            comparisons.append(_compared(case, summary).as_dict())
     return {"benchmark": "deciding", "machine": described(HEAP), "cases": found, "comparisons": comparisons}
 
 
+def _compared(case: Case, summary: Summary) -> Comparison:
+    claim = f"{case.name}: share of the time"
+    if summary.jobs < LEAST_JOBS:
+        reason = f"only {summary.jobs} jobs were finished, which says little: let it run longer"
+        return Comparison(claim, "at most", case.most, reason=reason, failed=True)
+    return Comparison(claim, "at most", case.most, summary.deciding)
+
+
 def script(case: Case) -> str:
-    """Return the script: filters that let little through, on one bursty stream that always keeps them busy."""
+    """Return the script: filters that let little through, no two alike, on a bursty stream that keeps all busy."""
     lines = [
         f"CREATE STREAM s (k INT, v INT, w INT) FROM bursty WITH (rate = {RATE}, seed = 3, "
         "v_high = 9999, w_high = 9999);"
     ]
     for form in range(case.forms):
         lines += [
-            f"CREATE QUERY q{form}_{n} AS SELECT k, v AS v{form} FROM s WHERE v < {10 + n} AND w >= {n};"
+            f"CREATE QUERY q{form}_{n} AS SELECT k, v AS v{form} FROM s WHERE v < {10 + n} AND w <> {form};"
             for n in range(case.members)
         ]
     return "\n".join([*lines, f"SET groups = {'true' if case.grouped else 'false'};"])

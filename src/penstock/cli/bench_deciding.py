@@ -17,7 +17,7 @@ def deciding(
     ] = False,
     length: Annotated[
         float, typer.Option("--seconds", help="How long each case runs.", min=5, metavar="S")
-    ] = 25.0,
+    ] = 60.0,
     out: Annotated[
         Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
     ] = Path("benchmarks/results"),
@@ -26,7 +26,7 @@ def deciding(
     """Run hundreds and thousands of queries, and measure how long it takes to decide which runs next.
 
     Deciding is choosing the next units, learning from what was measured, and letting go of rows. Takes about 6
-    minutes, with --quick 3: thousands of queries that run by themselves take long to start.
+    minutes, with --quick 4: thousands of queries that run by themselves take long to start.
 
     Examples: `penstock bench deciding --quick`; `penstock bench deciding --json | jq .cases`
     """

@@ -129,12 +129,14 @@ class Network(Graph):
             self.stream(name)
         for name in ideals:
             self.query(name)
-        streams = (replace(s, rate=rates.get(s.name, s.rate)) for s in self.streams)
+        streams = (replace(s, rate=rates[s.name]) if s.name in rates else s for s in self.streams)
         operators = (
             replace(op, cost=costs.get(op.name, op.cost), selectivity=selectivities.get(op.name, op.selectivity))
+            if op.name in costs or op.name in selectivities
+            else op
             for op in self.operators
         )
-        queries = (replace(query, ideal=ideals.get(query.name, query.ideal)) for query in self.queries)
+        queries = (replace(q, ideal=ideals[q.name]) if q.name in ideals else q for q in self.queries)
         return type(self)(tuple(streams), tuple(operators), tuple(queries))
 
     def exact(self) -> Self:

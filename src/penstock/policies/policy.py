@@ -134,6 +134,8 @@ class Policy:
         `overhead` is what a run costs before its first tuple: on Spark that of the job, of the unit, and of
         the window it scans. At 0 the size of the batch does not matter, and this is the papers' formula.
         """
+        checked(overhead, "the overhead of a run", at_least=0, error=PolicyError)
+        checked(n, "the size of a batch", above=0, error=PolicyError)
         useful = useful_share(self.cost_of(features), n, overhead if self.minds_overhead else 0)
         return self.urgent(self.static(features) * useful, age=age, length=length, turns=turns)
 
@@ -232,5 +234,4 @@ def useful_share(cost: Number | None, n: Number, overhead: Number) -> Number:
     """Return how much of a run of `n` tuples is spent on them: n·cost ÷ (overhead + n·cost)."""
     if cost is None or overhead == 0:
         return 1
-    checked(overhead, "the overhead of a run", at_least=0, error=PolicyError)
-    return cost / (overhead / checked(n, "the size of a batch", above=0, error=PolicyError) + cost)
+    return cost / (overhead / n + cost)

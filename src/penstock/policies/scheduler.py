@@ -6,6 +6,8 @@ the memory mode. It reads no clock and does no work; it is told the time and wha
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import NamedTuple
 
 from penstock.errors import PolicyError
 from penstock.network import Network, Number, checked
@@ -15,8 +17,7 @@ from penstock.policies.table import policy_named
 from penstock.policies.units import Unit, units_of
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """What waits at a unit: arrival and number of its oldest tuple, and how many there are.
 
     `batch` is how many a run would take, `overhead` what the run would cost before the first of them.
@@ -37,6 +38,8 @@ class Train:
     quantum: Number
     most: int = 32
     """Units at most: a plan of too many is slow to make."""
+    least: Number = 0
+    """Time for which units are added anyway: where deciding is slow, it must be worth it."""
 
 
 Look = Callable[[Unit], Waiting | None]
@@ -94,8 +97,7 @@ class Scheduler:
         """
         if self.policy.clairvoyant and foresee is None:
             raise PolicyError(f"policy {self.policy.name!r} knows the future, and this engine does not")
-        seen = ((unit, look(unit)) for unit in self.units)
-        candidates = [(unit, waiting) for unit, waiting in seen if waiting is not None]
+        candidates = [(unit, waiting) for unit in self.units if (waiting := look(unit)) is not None]
         if not candidates:
             return ()
         self._decisions += 1
@@ -139,11 +141,15 @@ class _Choice:
         train: Train | None,
         decision: int,
     ) -> tuple[Unit, ...]:
-        ranked = [_Ranked(unit, head, self._priority(now, unit, head, foresee)) for unit, head in candidates]
+        ranked = []
+        for unit, head in candidates:
+            priority = self._priority(now, unit, head, foresee)
+            order = (priority, *_ties(self.policy.tie, unit, head))
+            ranked.append(_Ranked(unit, head, priority, order))
         if self.policy.oldest_every is not None and decision % self.policy.oldest_every == 0:
             best = max(ranked, key=lambda r: _ties(("oldest", "static", "id"), r.unit, r.head))
         else:
-            best = max(ranked, key=self._order)
+            best = max(ranked, key=_order)
             self._pass_to(best.unit)
         if best.unit.cluster is not None:
             rest = [
@@ -156,21 +162,19 @@ class _Choice:
             return (best.unit,)
         return self._train(best, [each for each in ranked if each is not best], train)
 
-    def _order(self, ranked: "_Ranked") -> tuple[Number, ...]:
-        return (ranked.priority, *_ties(self.policy.tie, ranked.unit, ranked.head))
-
     def _train(self, first: "_Ranked", others: list["_Ranked"], train: Train) -> tuple[Unit, ...]:
         """Add units to the first while the aggregate priority rises, like a priority-defining tree (SCLP08 §7.2).
 
         That of a set is what it gains ÷ what it costs, the set-up once. Where costs do not count, and where units
-        take turns, they are added in the order of their priorities.
+        take turns, they are added in the order of their priorities. Up to the least time they are added anyway.
         """
         by_cost = self.policy.cost is not None and TURNS not in self.policy.factors
-        key = (lambda r: (r.rate(train), *self._order(r))) if by_cost else self._order
+        key = (lambda r: (r.rate(train), r.order)) if by_cost else _order
         chosen, taken = [first.unit], set(first.unit.entries)
         gain, cost, time = first.gain, train.setup + first.cost(train), first.time(train)
         for each in sorted(others, key=key, reverse=True):
-            if len(chosen) == train.most or (by_cost and each.rate(train) * cost <= gain):
+            lowers = by_cost and each.rate(train) * cost <= gain
+            if len(chosen) == train.most or (lowers and time >= train.least):
                 break
             if time + each.time(train) > train.quantum or taken.intersection(each.unit.entries):
                 continue
@@ -198,13 +202,14 @@ class _Choice:
         return cycle - (holder - self._last_holder - 1) % cycle
 
 
-@dataclass(slots=True)
-class _Ranked:
+class _Ranked(NamedTuple):
     """A unit for which something waits, and its priority now."""
 
     unit: Unit
     head: Waiting
     priority: Number
+    order: tuple[Number, ...]
+    """The priority, and what decides between equal ones."""
 
     def cost(self, train: Train) -> Number:
         """What it adds to the cost of a train."""
@@ -223,6 +228,9 @@ class _Ranked:
     def time(self, train: Train) -> Number:
         """How much longer a train takes with it."""
         return self.head.overhead - train.setup + self.head.batch * self.unit.time
+
+
+_order = attrgetter("order")
 
 
 def _ties(tie: tuple[str, ...], unit: Unit, waiting: Waiting) -> tuple[Number, ...]:

@@ -94,9 +94,11 @@ def priority_defining(net: Network, policy: Policy, ways: Sequence[Way]) -> Rank
     their route, so that the order of declaration does not matter.
     """
     first, *others = sorted(ways, key=lambda way: (-policy.static(way.features), way.path.edges, way.path.query))
-    taken = net.shared_set([first.path])
     ranked = Ranked.alone(policy, first)
-    for way in others if policy.sharing in ("sum", "pdt") else ():
+    if not others or policy.sharing not in ("sum", "pdt"):
+        return ranked
+    taken = net.shared_set([first.path])
+    for way in others:
         more = ranked.with_way(policy, way, taken.cost_with(way.path))
         if policy.sharing == "pdt" and more.static <= ranked.static:
             break

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -26,12 +27,28 @@ from penstock.spark.walks import Way, way_from
 
 PART_S = 0.02
 """How long a task should work at least; a task costs some 8 ms in itself."""
-FIRST_TRAIN, LONGEST_TRAIN = 4, 32
+FIRST_TRAIN, LONGEST_TRAIN = 4, 500
 """Units of a train at most, before and after it was measured what one costs: in a cold JVM that is a lot."""
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
 MOST_RESULTS = 5_000_000
 """Results that a job may be expected to make: a group makes many of each row, and all come to the driver."""
+
+
+class _Lane(NamedTuple):
+    """An entry of a unit: the queue there, and how far a run goes from it."""
+
+    edge: Edge
+    way: Way
+    queue: Queue
+
+
+class _Served(NamedTuple):
+    """What is known of a unit: its entries, the joins it reaches, the rows that a run takes at most."""
+
+    lanes: list[_Lane]
+    joins: list[str]
+    most: int
 
 
 class Engine:
@@ -66,8 +83,10 @@ class Engine:
         self.policy = policy_named(policy)
         self.plan = Plan()
         self._wanted: Mapping[Edge, Columns] = {}
-        self._ways: dict[int, dict[Edge, Way]] = {}
-        """How far runs of units go, by id() while the scheduler holds them: a unit is slow to hash."""
+        self._served: dict[int, _Served] = {}
+        """What is known of units, by id() while the scheduler holds them: a unit is slow to hash."""
+        self._sent: dict[str, list[Queue]] = {}
+        """The queues that a stream or an operator sends its rows to."""
         self._windows: dict[str, list[tuple[str, int]]] = {}
         self._scheduler = Scheduler(self.plan.network, self.policy, memory)
 
@@ -120,7 +139,7 @@ class Engine:
         """Go on with another policy."""
         self.policy = policy_named(policy)
         self._scheduler = Scheduler(self.plan.network, self.policy, self._memory)
-        self._ways.clear()
+        self._served.clear()
 
     def _remove(self, name: str) -> None:
         self._ending.discard(name)
@@ -134,7 +153,10 @@ class Engine:
         self._scheduler.move_to(plan.network)
         self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
         self._wanted = plan.wanted()
-        self._ways = {}
+        self._served.clear()
+        self._sent = {
+            name: [self.queues[edge] for edge in edges] for name, edges in plan.network.out_edges.items() if edges
+        }
         self._windows = {}
         for name, step in plan.steps.items():
             if isinstance(step, Join):
@@ -202,24 +224,19 @@ class Engine:
 
     def backlog(self, stream: str) -> int:
         """Return the bytes of a stream's rows that wait to be taken up."""
-        edges = self.plan.network.out_edges.get(stream, ())
-        return max((self.queues[edge].bytes for edge in edges), default=0)
+        return max((queue.bytes for queue in self._sent.get(stream, ())), default=0)
 
     def waiting_bytes(self) -> int:
         """Return the bytes in all queues; rows that wait in several are counted once for each source."""
-        return sum(self.backlog(name) for name in (*self.streams, *self.plan.steps))
+        return sum(map(self.backlog, self._sent))
 
     def waiting_rows(self) -> int:
         """Return the rows in all queues; those that wait in several are counted once for each source."""
-        out = self.plan.network.out_edges
-        return sum(
-            max((self.queues[edge].rows for edge in out.get(name, ())), default=0)
-            for name in (*self.streams, *self.plan.steps)
-        )
+        return sum(max(queue.rows for queue in queues) for queues in self._sent.values())
 
-    def see_memory(self, now_s: float, mean: float) -> None:
-        """Let a policy that watches memory look at it."""
-        self._scheduler.see_memory(now_s, self.waiting_bytes(), mean)
+    def see_memory(self, now_s: float, held: float, mean: float) -> None:
+        """Let a policy that watches memory look at it: what is held now, and was on average."""
+        self._scheduler.see_memory(now_s, held, mean)
 
     @property
     def mode(self) -> str:
@@ -233,14 +250,14 @@ class Engine:
         units = self.choose(now_us)
         return self.take(units) if units else None
 
-    def choose(self, now_us: int, least_quantum_s: float = 0.0) -> tuple[Unit, ...]:
+    def choose(self, now_us: int, least_s: float = 0.0) -> tuple[Unit, ...]:
         """Return the units that the policy runs next, as one; none if nothing can run.
 
-        Trains may take as long as `least_quantum_s`, if they may be longer than one unit at all.
+        Trains take as long as `least_s`, if units wait and there may be more than one in a train at all.
         """
-        quantum_s = max(self._quantum_s, least_quantum_s)
         most = LONGEST_TRAIN if self.costs.is_measured else FIRST_TRAIN
-        train = Train(self.costs.setup_s, quantum_s, most) if self._quantum_s else None
+        quantum_s = max(self._quantum_s, least_s)
+        train = Train(self.costs.setup_s, quantum_s, most, least_s) if self._quantum_s else None
         return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:
@@ -250,9 +267,10 @@ class Engine:
         cut: set[Edge] = set()
         for unit in units:
             through |= unit.through
-            left = self._limit(unit)
-            for edge, way in self._ways_of(unit).items():
-                pieces = tuple(self.queues[edge].take(self._bound_of(edge, way), left))
+            served = self._of(unit)
+            left = self._limit(served, sum(lane.queue.rows for lane in served.lanes))
+            for edge, way, queue in served.lanes:
+                pieces = tuple(queue.take(self._bound_of(way), left))
                 if not pieces:
                     continue
                 left -= sum(piece.rows for piece in pieces)
@@ -296,55 +314,51 @@ class Engine:
         return self._constants[name][1]
 
     def _look(self, unit: Unit) -> Waiting | None:
-        if not any(self.queues[edge].pieces for edge in unit.entries):
-            return None
-        ways = self._ways_of(unit)
-        if any(edge in run.taken for run in self.in_flight for edge in ways):
-            return None
+        served = self._of(unit)
         ready = 0
         oldest: Piece | None = None
-        for edge, way in ways.items():
-            queue = self.queues[edge]
-            if not queue.rows:
+        waiting = 0
+        for _, way, queue in served.lanes:
+            if not queue.pieces:
                 continue
-            some = queue.ready(self._bound_of(edge, way))
+            waiting += queue.rows
+            some = queue.rows if way.is_free else queue.ready(self._bound_of(way))
             if some:
                 ready += some
                 first = queue.pieces[0]
                 if oldest is None or (first.arrival, first.number) < (oldest.arrival, oldest.number):
                     oldest = first
-        if oldest is None:
+        if oldest is None or any(lane.edge in run.taken for run in self.in_flight for lane in served.lanes):
             return None
-        batch = min(ready, self._limit(unit))
-        return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self._overhead(ways))
+        batch = min(ready, self._limit(served, waiting))
+        window_rows = sum(self._probed.get(join, 0.0) for join in served.joins) if served.joins else 0.0
+        return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self.costs.overhead_s(window_rows))
 
-    def _limit(self, unit: Unit) -> int:
-        waiting = sum(self.queues[edge].rows for edge in unit.entries)
+    def _limit(self, served: "_Served", waiting: int) -> int:
+        """Return how many rows a run may take, of those that wait."""
         limit = self._service.limit(waiting)
-        most = min(MOST_ROWS, max(int(MOST_RESULTS / max(float(unit.whole.S), 1.0)), 1))
-        return most if limit is None else min(int(limit), most)
+        return served.most if limit is None else min(int(limit), served.most)
 
-    def _overhead(self, ways: Mapping[Edge, Way]) -> float:
-        """Return what a run costs before its first row: the job, and the windows it has to look through."""
-        rows = sum(self._probed.get(edge.target, 0.0) for way in ways.values() for edge in way.joins)
-        return self.costs.overhead_s(rows)
+    def _of(self, unit: Unit) -> "_Served":
+        known = self._served.get(id(unit))
+        if known is None:
+            lanes = [
+                _Lane(edge, way_from(self.plan, edge, unit.through), self.queues[edge]) for edge in unit.entries
+            ]
+            joins = [edge.target for lane in lanes for edge in lane.way.joins]
+            most = min(MOST_ROWS, max(int(MOST_RESULTS / max(float(unit.whole.S), 1.0)), 1))
+            known = self._served[id(unit)] = _Served(lanes, joins, most)
+        return known
 
     # Frontiers ----------------------------------------------------------------------------------------------
 
-    def _ways_of(self, unit: Unit) -> Mapping[Edge, Way]:
-        known = self._ways.get(id(unit))
-        if known is None:
-            known = {edge: way_from(self.plan, edge, unit.through) for edge in unit.entries}
-            self._ways[id(unit)] = known
-        return known
-
-    def _bound_of(self, entry: Edge, way: Way) -> float:
+    def _bound_of(self, way: Way) -> float:
         """Return up to which time rows of an entry may run now.
 
         If a run makes something besides what lies behind joins, it may go on at any time: it stops before a join
         whose other streams are not there yet.
         """
-        if way.other or not way.joins:
+        if way.is_free:
             return math.inf
         return max(self._bound(join) for join in way.joins)
 
@@ -473,7 +487,7 @@ class Engine:
         """Let the scheduler go on with what was measured."""
         self.plan = self.plan.measured(self.costs.applied(self.plan.network, rates))
         self._scheduler.move_to(self.plan.network)
-        self._ways.clear()
+        self._served.clear()
 
 
 def _as_measured(unit: Unit) -> tuple[Number, Number | None]:

@@ -15,7 +15,7 @@ ALPHA = 0.175
 """Weight of the newest measure, SCLP08 §9."""
 SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
 """What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
-RECENT = 100
+RECENT = 32
 """Jobs from which that is estimated."""
 ESTIMATED_EVERY = 5
 _WEIGHT = 0.1
@@ -33,6 +33,8 @@ class Costs:
         self.busy_s = 0.0
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, float] = {}
+        self._usual: dict[str, float] = {}
+        """What operators of a kind cost lately: so much is expected of one that has not run yet."""
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
 
@@ -86,15 +88,19 @@ class Costs:
         if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in work:
-                cost = float(max(known[name].costs))
-                self._costs[name] = max(moved(self._costs.get(name, cost), cost * ratio), _LEAST_COST)
+                cost = max(float(max(known[name].costs)) * ratio, _LEAST_COST)
+                kind = known[name].kind
+                self._costs[name] = moved(self._costs.get(name, cost), cost)
+                self._usual[kind] = moved(self._usual.get(kind, cost), cost)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
-        known = {operator.name: operator for operator in network.operators}
+        known = network.operator_by_name
         selectivities: dict[str, float] = {}
         read = {stream.name for stream in network.streams}
-        network = network.measured(rates={name: rate for name, rate in rates.items() if rate > 0 and name in read})
+        rates = {name: rate for name, rate in rates.items() if rate > 0 and name in read}
+        if any(operator.kind == "join" for operator in network.operators):
+            network = network.measured(rates=rates)
         for name, measured in self._selectivities.items():
             if name not in known:
                 continue
@@ -106,8 +112,9 @@ class Costs:
             else:
                 most = 1.0 if known[name].kind in ("select", "project") else float("inf")
                 selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
-        costs = {name: cost for name, cost in self._costs.items() if name in known}
-        network = network.measured(costs=costs, selectivities=selectivities)
+        expected = {name: self._usual[op.kind] for name, op in known.items() if op.kind in self._usual}
+        costs = expected | {name: cost for name, cost in self._costs.items() if name in known}
+        network = network.measured(costs=costs, selectivities=selectivities, rates=rates)
         ideals = {query.name: self.ideal_s(network, query.name) for query in network.queries}
         return network.measured(ideals=ideals)
 

@@ -1,6 +1,7 @@
 """The loop: admit what arrives, ask the policy, run one unit as one job, emit, record."""
 
 import contextlib
+import gc
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ MEMORY = 256 * 1024 * 1024
 QUANTUM_US = 500_000
 IN_FLIGHT = 1
 _NAP_S, _BUSY_NAP_S = 0.01, 0.03
-_RELEARN_US = 1_000_000
+_RELEARN_US, _LENT_S = 1_000_000, 0.1
 _TICK_US = 250_000
 _GIVE_UP = 3
 _LAST_JOB_S = 5.0
@@ -113,8 +114,8 @@ class Runtime:
         self._failures = 0
         self._started = self._now = self._clock.now_us()
         self._relearned = self._ticked = self._published = self._started
-        self._tick_us, self._relearn_us = _TICK_US, _RELEARN_US
-        self._choosing, self._learning = Stopwatch(), Stopwatch()
+        self._tick_us = _TICK_US
+        self._choosing, self._learning, self._relearning = Stopwatch(), Stopwatch(), Stopwatch()
         self._publish_us = settings.get("publish")
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
         self._publishing: Future[object] | None = None
@@ -160,6 +161,9 @@ class Runtime:
 
     def run(self) -> Summary:
         """Run until the streams end (draining), the time is over, or `stop` is called."""
+        # What thousands of queries are made of stays until the end: a full collection would look at all of it
+        # for most of a second
+        gc.freeze()
         try:
             for name, stream in self.script.streams.items():
                 self._sources[name] = opened_source(stream, self._around)
@@ -179,6 +183,7 @@ class Runtime:
             for sink in self._sinks:
                 sink.close()
         finally:
+            gc.unfreeze()
             for source in self._sources.values():
                 with contextlib.suppress(PySparkException, OSError):
                     source.close()
@@ -197,7 +202,7 @@ class Runtime:
             for name in self.engine.finish_endings():
                 self._on_event(f"query {name} ended")
             with self._learning:
-                if admitted or committed:
+                if (admitted or committed) and len(self._jobs) < self._in_flight:
                     self.engine.release()
                     self._learn()
             self._watch()
@@ -311,8 +316,8 @@ class Runtime:
         some = False
         while len(self._jobs) < self._in_flight:
             with self._choosing:
-                # A decision among thousands takes a while: not more than a thirtieth of what it decides about
-                units = self.engine.choose(self._now, 30 * self._choosing.last)
+                # A decision among thousands takes a while: not more than a sixtieth of what it decides about
+                units = self.engine.choose(self._now, 60 * self._choosing.last)
             if not units:
                 break
             run = self.engine.take(units)
@@ -446,18 +451,22 @@ class Runtime:
     # Measures -----------------------------------------------------------------------------------------------
 
     def _learn(self) -> None:
-        """Let the scheduler see the memory and, for a two-hundredth of the time at most, what was measured."""
+        """Let the scheduler see the memory and, for a four-hundredth of the time at most, what was measured.
+
+        A tenth of a second is lent to it: at the beginning there is most to learn.
+        """
         held = self.engine.waiting_bytes()
         self._peak = max(self._peak, held)
         self._memory_sum += held
         self._memory_looks += 1
-        self.engine.see_memory(self._now / 1e6, self._memory_sum / self._memory_looks)
-        if self._now - self._relearned >= self._relearn_us and self.engine.costs.jobs:
-            began = self._clock.now_us()
-            passed = max((self._now - self._started) / 1e6, 1e-3)
-            self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
-            self._relearned = self._clock.now_us()
-            self._relearn_us = max(_RELEARN_US, 200 * (self._relearned - began))
+        self.engine.see_memory(self._now / 1e6, held, self._memory_sum / self._memory_looks)
+        passed = max((self._now - self._started) / 1e6, 1e-3)
+        is_due = self._now - self._relearned >= _RELEARN_US and self.engine.costs.is_measured
+        would_be = self._relearning.seconds + self._relearning.last
+        if is_due and would_be <= _LENT_S + passed / 400:
+            with self._relearning:
+                self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
+            self._relearned = self._now
 
     def _watch(self) -> None:
         if self._publish_us and self._now - self._published >= self._publish_us:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.language.plan import Plan
 from penstock.language.steps import Join
@@ -14,6 +15,11 @@ class Way:
 
     joins: tuple[Edge, ...]
     other: bool
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether a run may go on at any time: it makes something for which no other stream is waited for."""
+        return self.other or not self.joins
 
 
 def way_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Way:
