@@ -69,6 +69,18 @@ def test_the_quantum_and_the_number_of_units_bound_it():
     assert len(train_of("hr", chains, batches, most=2)) == 2
 
 
+def test_up_to_the_least_time_units_are_added_anyway():
+    chains, batches = [(0.2, 1.0), (0.2, 1.0), (0.5, 1.0), (2.0, 0.1)], [10] * 4  # they take 3, 3, 6 and 21
+    assert train_of("hr", chains, batches, least=12.0) == [0, 1, 2]
+    assert train_of("hr", chains, batches, least=12.5) == [0, 1, 2, 3]
+    assert train_of("hr", chains, batches, least=12.5, quantum=20.0) == [0, 1, 2]
+
+
+def test_the_pace_counts_for_the_quantum():
+    chains, batches = [(1.0, 1.0)] * 6, [10] * 6
+    assert len(train_of("hr", chains, batches, quantum=33.0, pace=0.5)) == 5  # each takes 1 + 5
+
+
 def test_without_costs_the_order_of_priorities_counts():
     scheduler = Scheduler(network([(1.0, 1.0)] * 4), "fifo")
     arrivals = [3.0, 1.0, 2.0, 0.0]

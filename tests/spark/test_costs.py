@@ -51,6 +51,20 @@ def test_what_jobs_do_not_tell_apart_is_shared_out_as_assumed():
     assert min(costs.setup_s, costs.unit_s, costs.window_row_s) > 0
 
 
+def test_what_has_not_run_yet_is_expected_to_cost_what_its_kind_does():
+    script = SCRIPT + "CREATE QUERY b AS SELECT v, k FROM s WHERE k > 1;"
+    net = Plan.of(Script.parse(script), never).network
+    ran = [operator.name for operator in net.operators if net.users[operator.name] == ("a",)]
+    costs = Costs()
+    for job in range(60):
+        rows = 1000 if job % 2 else 40_000
+        taken = dict.fromkeys(ran, rows)
+        costs.record(net, Outcome({}, taken, taken, 0), rows, SETUP_S + UNIT_S + rows * 2 * 5e-6, 1)
+        net = costs.applied(net, {})
+    for operator in net.operators:
+        assert operator.cost == pytest.approx(5e-6, rel=0.3), operator.name
+
+
 def test_too_few_jobs_say_nothing():
     assert learnt([(1, 0, 10, 5.0)] * 4).setup_s == SETUP_S
 

@@ -40,6 +40,8 @@ class Train:
     """Units at most: a plan of too many is slow to make."""
     least: Number = 0
     """Time for which units are added anyway: where deciding is slow, it must be worth it."""
+    pace: Number = 1
+    """How long tuples take, compared with what the units say: these may have been measured a while ago."""
 
 
 Look = Callable[[Unit], Waiting | None]
@@ -227,7 +229,7 @@ class _Ranked(NamedTuple):
 
     def time(self, train: Train) -> Number:
         """How much longer a train takes with it."""
-        return self.head.overhead - train.setup + self.head.batch * self.unit.time
+        return self.head.overhead - train.setup + self.head.batch * self.unit.time * train.pace
 
 
 _order = attrgetter("order")

@@ -257,7 +257,7 @@ class Engine:
         """
         most = LONGEST_TRAIN if self.costs.is_measured else FIRST_TRAIN
         quantum_s = max(self._quantum_s, least_s)
-        train = Train(self.costs.setup_s, quantum_s, most, least_s) if self._quantum_s else None
+        train = Train(self.costs.setup_s, quantum_s, most, least_s, self.costs.pace) if self._quantum_s else None
         return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:

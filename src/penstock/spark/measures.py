@@ -29,6 +29,8 @@ class Costs:
 
     def __init__(self) -> None:
         self.setup_s, self.unit_s, self.window_row_s = SETUP_S, UNIT_S, WINDOW_ROW_S
+        self.pace = 1.0
+        """How long rows took in recent jobs, compared with what the network said then."""
         self.jobs = 0
         self.busy_s = 0.0
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
@@ -52,7 +54,9 @@ class Costs:
         found, _ = nnls(
             np.concatenate([seen, np.eye(4) * _WEIGHT]), np.concatenate([np.ones(len(seconds)), [_WEIGHT] * 4])
         )
-        self.setup_s, self.unit_s, self.window_row_s = (max(float(each), 1e-12) for each in (found * assumed)[:3])
+        self.setup_s, self.unit_s, self.window_row_s, self.pace = (
+            max(float(each), 1e-12) for each in found * assumed
+        )
 
     @property
     def is_measured(self) -> bool:
