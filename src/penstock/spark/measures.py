@@ -37,6 +37,8 @@ class Costs:
         self._costs: dict[str, float] = {}
         self._usual: dict[str, float] = {}
         """What operators of a kind cost lately: so much is expected of one that has not run yet."""
+        self._ran: set[str] = set()
+        """Operators that have run: the first time says more about Spark's compiler than about their rows."""
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
 
@@ -91,11 +93,12 @@ class Costs:
         spent = max(seconds - overhead, _LEAST_COST)
         if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
-            for name in work:
-                cost = max(float(max(known[name].costs)) * ratio, _LEAST_COST)
-                kind = known[name].kind
-                self._costs[name] = moved(self._costs.get(name, cost), cost)
-                self._usual[kind] = moved(self._usual.get(kind, cost), cost)
+            for name in self._ran.intersection(work):
+                before, kind = float(max(known[name].costs)), known[name].kind
+                cost = max(before * ratio, _LEAST_COST)
+                self._costs[name] = moved(self._costs.get(name, before), cost)
+                self._usual[kind] = moved(self._usual.get(kind, before), cost)
+        self._ran.update(work)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
