@@ -466,7 +466,6 @@ class Runtime:
         if is_due and would_be <= _LENT_S + passed / 400:
             with self._relearning:
                 self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
-            gc.freeze()
             self._relearned = self._now
 
     def _watch(self) -> None:
