@@ -5,11 +5,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.bench.stock.case import Case
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.inputs import Inputs
 from penstock.bench.stock.mixed import Mixed
 from penstock.bench.stock.penstock_system import script_of
 from penstock.bench.stock.plan import PARTS, load_source, plan
+from penstock.bench.stock.run import _batches
+from penstock.bench.stock.windowed import Windowed
 from penstock.bench.stock.workload import row_queries
 from penstock.language.script import Script
 
@@ -27,7 +30,11 @@ def answers(workload, folder):
         }
 
 
-@pytest.mark.parametrize("workload", [Filters(7), Filters(3, 0.5), Mixed()], ids=["filters", "half", "mixed"])
+@pytest.mark.parametrize(
+    "workload",
+    [Filters(7), Filters(3, 0.5), Mixed(), Windowed(3000)],
+    ids=["filters", "half", "mixed", "windowed"],
+)
 def test_expected_counts_are_those_of_another_engine(workload, tmp_path):
     inputs = Inputs(workload, tmp_path, seed=3)
     inputs.backlog(2, 10_000)
@@ -35,6 +42,20 @@ def test_expected_counts_are_those_of_another_engine(workload, tmp_path):
     expected = inputs.expected()
     assert expected == answers(workload, tmp_path)
     assert all(expected.values()), "a query without results shows nothing"
+
+
+@pytest.mark.parametrize("offered", [None, 400.0], ids=["drain", "paced"])
+def test_event_times_rise_in_the_order_in_which_files_go_in(offered, tmp_path):
+    case = Case("windows", "penstock", workload="windowed", window_rows=2000, file_rows=500, files=3, seconds=2.0)
+    batches = _batches(case, Inputs(case.made_workload(), tmp_path, case.seed), offered)
+    assert [stage for stage, _ in batches][:3] == ["warm-up 1", "filling the windows", "warm-up 2"]
+    times = {"a": [], "b": []}
+    for _, batch in batches:
+        for _, staged, target in batch.moves:
+            times[Path(target).parent.name] += pq.read_table(staged)["t"].cast("int64").to_pylist()
+    for rising in times.values():
+        assert len(rising) > 3000
+        assert rising == sorted(rising)
 
 
 @pytest.mark.parametrize("selectivity", [0.001, 0.01, 0.1, 0.5])

@@ -76,11 +76,15 @@ def measure(case: Case, offered: float | None, on_stage: Stage, limit_s: float =
 
 
 def _batches(case: Case, inputs: Inputs, offered: float | None) -> list[tuple[str, Batch]]:
-    """Return what goes in: warm-up files one by one, then the measured part as often as it is repeated."""
-    batches = [(f"warm-up {i + 1}", inputs.backlog(1, case.file_rows)) for i in range(case.warm_files)]
-    if case.window_rows:
-        filling = [("filling the windows", inputs.backlog(1, 2 * case.window_rows))]
-        batches = [*batches[:1], *filling, *batches[1:]]
+    """Return what goes in: warm-up files one by one, then the measured part as often as it is repeated.
+
+    It is made in the order in which it goes in, as event times must rise. Windows are filled after the first file.
+    """
+    batches = []
+    for i in range(case.warm_files):
+        batches.append((f"warm-up {i + 1}", inputs.backlog(1, case.file_rows)))
+        if i == 0 and case.window_rows:
+            batches.append(("filling the windows", inputs.backlog(1, 2 * case.window_rows)))
     for i in range(case.repeat):
         if offered is None:
             batch = inputs.backlog(case.files, case.file_rows)
