@@ -513,7 +513,7 @@ class Runtime:
             waiting_bytes=engine.waiting_bytes(),
             peak_bytes=self._peak,
             abandoned_rows=self._abandoned,
-            setup_s=engine.costs.setup_s if engine.costs.is_measured else None,
+            setup_s=engine.costs.overhead_s(0) if engine.costs.is_measured else None,
             streams={name: stream_summary(engine, name, counts, now) for name, counts in self._counts.items()},
             queries={name: query_summary(engine, name) for name in engine.queries},
         )
