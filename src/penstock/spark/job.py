@@ -14,7 +14,7 @@ from penstock.network import Edge
 from penstock.spark.columns import hidden_in
 from penstock.spark.frames import Frames
 from penstock.spark.log import EXPIRES
-from penstock.spark.outputs import Rows, collected
+from penstock.spark.outputs import Rows, collected, union
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
@@ -159,7 +159,7 @@ class Builder:
         if len(several) == 1:
             return several[0]
         names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
-        return Rows(_union([rows.made.select(*names) for rows in several]))
+        return Rows(union([rows.made.select(*(f"`{name}`" for name in names)) for rows in several]))
 
     def _frame(self, table: pa.Table, partitions: int = 1) -> DataFrame:
         return self._frames.of(table, partitions)
@@ -189,7 +189,7 @@ class Builder:
     def _apply(self, name: str, inputs: Mapping[int, Rows]) -> Rows:
         step = self._work.plan.steps[name]
         if isinstance(step, Join):
-            return Rows(_union([self._probe(name, step, port, rows.made) for port, rows in inputs.items()]))
+            return Rows(union([self._probe(name, step, port, rows.made) for port, rows in inputs.items()]))
         return self._applied(step, inputs[0], self._streams_below(name))
 
     def _applied(self, step: Select | Lookup | Project, rows: Rows, streams: int) -> Rows:
@@ -261,13 +261,6 @@ def _counted(observation: Observation) -> int | None:
         return int(observation.get["n"])
     except Exception:  # classic raises a Java error, Connect has no such key
         return None
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return whole
 
 
 def _in_window(join: Join, port: int, other: int) -> list[str]:

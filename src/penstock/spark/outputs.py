@@ -53,7 +53,7 @@ def collected(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
     slots = sorted({slot for each in passes for slot in each.slots})
     if not passes:
         return {}
-    table = _union([each.packed(slots) for each in passes]).toArrow()
+    table = union([each.packed(slots) for each in passes]).toArrow()
     kinds = table.column(_KIND).to_numpy()
     unpacked = {}
     for each in passes:
@@ -139,9 +139,9 @@ def _slot_name(slot: Slot) -> str:
     return f"{slot[0]} {slot[1]}"
 
 
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return all rows; put together by halves, as Spark looks through the whole plan for every union."""
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of frames with the same columns, put together by halves: each union looks through the plan."""
     if len(frames) <= 2:
         return reduce(DataFrame.union, frames)
     middle = len(frames) // 2
-    return _union(frames[:middle]).union(_union(frames[middle:]))
+    return union(frames[:middle]).union(union(frames[middle:]))
