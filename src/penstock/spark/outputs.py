@@ -140,7 +140,7 @@ def _slot_name(slot: Slot) -> str:
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of frames with the same columns, put together by halves: each union looks through the plan."""
+    """Return the rows of frames with the same columns; by halves, as each union looks through the plan."""
     if len(frames) <= 2:
         return reduce(DataFrame.union, frames)
     middle = len(frames) // 2
