@@ -149,7 +149,7 @@ class Builder:
             edges = [edge for edge, rows in self._work.takes.items() if rows is table]
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
             names = [name for name in sorted(wanted) if name in table.column_names]
-            frame = self._frame(table.select([*names, *hidden_in(table)]), self._work.partitions)
+            frame = self._frames.of(table.select([*names, *hidden_in(table)]), self._work.partitions)
             self._given[id(table)] = Rows(frame)
         return self._given[id(table)]
 
@@ -160,9 +160,6 @@ class Builder:
             return several[0]
         names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
         return Rows(union([rows.made.select(*(f"`{name}`" for name in names)) for rows in several]))
-
-    def _frame(self, table: pa.Table, partitions: int = 1) -> DataFrame:
-        return self._frames.of(table, partitions)
 
     def _pruned(self, name: str, rows: Rows, *, root: bool) -> Rows:
         if root:
@@ -247,7 +244,7 @@ class Builder:
     def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
         window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
-        rows = Rows(self._frame(window, 1 + window.num_rows // PARTITION_ROWS))
+        rows = Rows(self._frames.of(window, 1 + window.num_rows // PARTITION_ROWS))
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)

@@ -46,13 +46,13 @@ class Rows:
 
 def collected(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
     """Run one job that makes all results, and return each."""
+    if not results:
+        return {}
     if len(results) == 1:
         [(name, rows)] = results.items()
         return {name: rows.made.toArrow()}
     passes = [_Pass(each) for each in _passes(list(results.values()))]
     slots = sorted({slot for each in passes for slot in each.slots})
-    if not passes:
-        return {}
     table = union([each.packed(slots) for each in passes]).toArrow()
     kinds = table.column(_KIND).to_numpy()
     unpacked = {}
