@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.network import Edge, exact
 from penstock.policies import units_of
-from tests.strategies import networks
+from tests.strategies import costs, networks, tenths
 
 
 def shared_select():
@@ -104,6 +104,24 @@ def test_measures_change_and_the_operator_stays_the_same():
     assert both.operator("big").cost == 3
     with pytest.raises(ps.NetworkError, match="differs"):
         learnt.register("q2", "big", [ps.Operator("big", ("s",), 1, 0.5, expression="bytes > 64")])
+
+
+@given(networks(), st.data())
+def test_with_new_measures_a_network_answers_like_one_built_anew(case, data):
+    """What is known of its shape is handed on; nothing that was measured may be."""
+    net, _ = case
+    for policy in ("chain", "segment", "bsd"):
+        units_of(net, ps.POLICIES[policy])
+    learnt = net.measured(
+        costs={op.name: data.draw(costs) for op in net.operators},
+        selectivities={op.name: data.draw(tenths) for op in net.operators if op.kind == "select"},
+        rates={stream.name: data.draw(st.integers(1, 9)) for stream in net.streams},
+        ideals={query.name: data.draw(costs) for query in net.queries},
+    )
+    anew = ps.Network(learnt.streams, learnt.operators, learnt.queries)
+    assert (learnt.paths, learnt.users, learnt.rates) == (anew.paths, anew.users, anew.rates)
+    for policy in ("chain", "segment", "bsd"):
+        assert units_of(learnt, ps.POLICIES[policy]) == units_of(anew, ps.POLICIES[policy])
 
 
 def test_an_ideal_time_that_was_measured_stands_for_the_sum_of_costs():

@@ -29,6 +29,15 @@ def named(expression: str, name: str) -> str:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """A limit that a stored table sets to a column of the input: at least so much (`lower`), or at most."""
+
+    column: str
+    limit: str
+    lower: bool
+
+
+@dataclass(frozen=True)
 class Condition:
     """A condition as SQL, the columns it reads, and for a join which ports they are of.
 
@@ -41,6 +50,8 @@ class Condition:
     late: bool = False
     equal: tuple[tuple[int, str], tuple[int, str]] | None = None
     """Of a join: the two columns, each with its port, that it asks to be equal, if it is that."""
+    bounds: tuple[Bound, ...] = ()
+    """Of a join with constants: what it asks of a column, if it is a range of numbers."""
 
 
 @dataclass(frozen=True)

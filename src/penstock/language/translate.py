@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
 from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
-from penstock.language.steps import Condition, Join, Lookup, Port, Project, Select, Step
+from penstock.language.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
 
 _MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
 """What does not always have a result: numbers can be too large, or divided by zero."""
@@ -153,7 +153,9 @@ class _Translation:
         def rename(where: int, name: str) -> tuple[str, str]:
             return ("t", name) if where == place else ("s", chain.names[where, name])
 
-        found = _sorted(_condition(each, rename) for each in conditions)
+        found = _sorted(
+            replace(_condition(each, rename), bounds=self._bounds(each, rename)) for each in conditions
+        )
         found = tuple(
             replace(each, columns=frozenset(name[2:] for name in each.columns if name.startswith("s.")))
             for each in found
@@ -161,6 +163,29 @@ class _Translation:
         chain.steps.append(Lookup(table, prefix, found))
         chain.names |= {(place, column.name): f"{prefix}{column.name}" for column in table.columns}
         chain.reach.add(place)
+
+    def _bounds(self, tree: exp.Expression, rename: Rename) -> tuple[Bound, ...]:
+        """Return between which constants of a group a condition wants a column to be."""
+        if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
+            sides = [(tree.this, tree.args["low"], True), (tree.this, tree.args["high"], False)]
+        elif isinstance(tree, exp.GT | exp.GTE | exp.LT | exp.LTE):
+            rises = isinstance(tree, exp.GT | exp.GTE)
+            sides = [(tree.this, tree.expression, rises), (tree.expression, tree.this, not rises)]
+        else:
+            return ()
+        return tuple(
+            Bound(rename(int(column.table[1:]), column.name)[1], limit.name, lower)
+            for column, limit, lower in sides
+            if self._is_exact(column) and self._is_exact(limit)
+            if int(column.table[1:]) != self.constants == int(limit.table[1:])
+        )
+
+    def _is_exact(self, tree: exp.Expression) -> bool:
+        """Return whether it is a column of numbers that are compared as they are; a FLOAT rounds the other."""
+        if not isinstance(tree, exp.Column):
+            return False
+        column = self.query.items[int(tree.table[1:])].relation.column(tree.name)
+        return column is not None and column.type.family == "number" and column.type.name != "FLOAT"
 
     def _join(self) -> tuple[Chain, Join]:
         port_of = {place: port for port, chain in enumerate(self.chains) for place in chain.reach}

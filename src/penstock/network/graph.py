@@ -4,13 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from penstock.errors import NetworkError, nearest
 from penstock.network.checks import check_parts, dependency_order
 from penstock.network.operator import Edge, Operator, Query, Stream, listed
 
 Part = TypeVar("Part")
+
+SHAPE = ("query_place", "edges", "out_edges", "in_edges", "queries_at", "suffixes", "paths", "users")
+"""What is derived from names alone, whatever was measured."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,14 @@ class Graph:
             object.__setattr__(self, part, listed(getattr(self, part), f"the {part} of a network"))
         check_parts(self.streams, self.operators, self.queries)
         object.__setattr__(self, "operators", dependency_order(self.streams, self.operators, self.queries))
+
+    def with_parts(
+        self, streams: Iterable[Stream], operators: Iterable[Operator], queries: Iterable[Query]
+    ) -> Self:
+        """Return the same shape with other measures; what is known of the shape is not derived again."""
+        other = type(self)(tuple(streams), tuple(operators), tuple(queries))
+        other.__dict__.update({name: self.__dict__[name] for name in SHAPE if name in self.__dict__})
+        return other
 
     @cached_property
     def stream_by_name(self) -> Mapping[str, Stream]:

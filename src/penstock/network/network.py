@@ -137,7 +137,7 @@ class Network(Graph):
             for op in self.operators
         )
         queries = (replace(q, ideal=ideals[q.name]) if q.name in ideals else q for q in self.queries)
-        return type(self)(tuple(streams), tuple(operators), tuple(queries))
+        return self.with_parts(streams, operators, queries)
 
     def exact(self) -> Self:
         """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
@@ -155,7 +155,7 @@ class Network(Graph):
             for op in self.operators
         )
         queries = (replace(query, ideal=query.ideal and exact(query.ideal)) for query in self.queries)
-        return type(self)(tuple(streams), tuple(operators), tuple(queries))
+        return self.with_parts(streams, operators, queries)
 
     # Rates and sizes ----------------------------------------------------------------------------------------
 

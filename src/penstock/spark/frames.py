@@ -6,7 +6,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.language.steps import Lookup
 from penstock.spark.columns import spark_type
+from penstock.spark.ranges import binned
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
@@ -30,7 +32,7 @@ class Frames:
     def __init__(self, spark: SparkSession, stored: Mapping[str, DataFrame]) -> None:
         self.spark = spark
         self.stored = stored
-        self._constants: dict[str, tuple[pa.Table, DataFrame]] = {}
+        self._constants: dict[str, tuple[pa.Table, tuple[DataFrame, str]]] = {}
         self._empty: dict[tuple[tuple[str, pa.DataType], ...], DataFrame] = {}
 
     def of(self, table: pa.Table, partitions: int = 1) -> DataFrame:
@@ -42,11 +44,12 @@ class Frames:
             self._empty[schema] = arrow_frame(self.spark, table)
         return self._empty[schema]
 
-    def constants(self, name: str, table: pa.Table) -> DataFrame:
-        """Return the constants of a group."""
-        known = self._constants.get(name)
+    def constants(self, step: Lookup, table: pa.Table) -> tuple[DataFrame, str]:
+        """Return the constants of a group, and the condition by which they are joined."""
+        known = self._constants.get(step.table.name)
         if known is not None and known[0] is table:
             return known[1]
-        frame = F.broadcast(arrow_frame(self.spark, table))
-        self._constants[name] = (table, frame)
-        return frame
+        by_bin, condition = binned(step, table)
+        made = (F.broadcast(arrow_frame(self.spark, by_bin)), condition)
+        self._constants[step.table.name] = (table, made)
+        return made

@@ -14,7 +14,7 @@ from penstock.network import Edge
 from penstock.spark.columns import hidden_in
 from penstock.spark.frames import Frames
 from penstock.spark.log import EXPIRES
-from penstock.spark.outputs import Rows, collected, union
+from penstock.spark.outputs import Origin, Rows, collected, union
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
@@ -120,7 +120,7 @@ class Builder:
     def _handed_on(self, name: str, rows: Rows, onward: Sequence[Edge], leaves: bool) -> list[Rows]:
         """Return what goes on through each edge; counted on its way, unless the count is known without."""
         if len(onward) > 1:
-            rows = Rows(rows.made)
+            rows = Rows(rows.made, origin=rows.origin)
         if leaves or not onward:
             return [rows] * len(onward)
         for edge in onward:
@@ -128,7 +128,7 @@ class Builder:
                 self._mirrored[name] = edge.target
                 return [rows] * len(onward)
         self._observed[name] = Observation()
-        counted = Rows(rows.made.observe(self._observed[name], F.expr("count(1) AS n")))
+        counted = Rows(rows.made.observe(self._observed[name], F.expr("count(1) AS n")), origin=rows.origin)
         return [counted, *([rows] * (len(onward) - 1))]
 
     def _entry(self, edge: Edge, table: pa.Table) -> Rows:
@@ -141,7 +141,8 @@ class Builder:
             return self._rows_of(table)
         types = [self._work.plan.type_of(edge.source, name) for name in missing]
         added = [named(f"CAST(NULL AS {kind})", name) for kind, name in zip(types, missing, strict=True)]
-        return Rows(self._rows_of(table).frame.selectExpr("*", *added))
+        rows = self._rows_of(table)
+        return replace(rows, frame=rows.frame.selectExpr("*", *added))
 
     def _rows_of(self, table: pa.Table) -> Rows:
         """Return a table's rows with the columns that some entry wants; made once for all that take them."""
@@ -150,7 +151,8 @@ class Builder:
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
             names = [name for name in sorted(wanted) if name in table.column_names]
             frame = self._frames.of(table.select([*names, *hidden_in(table)]), self._work.partitions)
-            self._given[id(table)] = Rows(frame)
+            of_a_stream = edges[0].source in self._work.plan.network.stream_by_name
+            self._given[id(table)] = Rows(frame, origin=Origin(table) if of_a_stream else None)
         return self._given[id(table)]
 
     def _together(self, edge: Edge) -> Rows:
@@ -193,19 +195,19 @@ class Builder:
         if isinstance(step, Select):
             return rows.where(step.sql)
         if isinstance(step, Lookup):
-            return Rows(self._look_up(step, rows.made))
+            return Rows(self._look_up(step, rows.made), origin=rows.origin)
         hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # the time of a result is nobody's business
         return replace(rows, columns=(*step.columns, *((f"`{each}`", each) for each in hidden)))
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
         name = step.table.name
         if step.table.is_constants:
-            table = self._frames.constants(name, self._work.constants[name]).alias("t")
+            table, condition = self._frames.constants(step, self._work.constants[name])
         else:
-            table = self._frames.stored[name].alias("t")
+            table, condition = self._frames.stored[name], step.condition
         added = [named(f"t.`{column}`", name) for name, column in step.makes.items()]
-        source = frame.alias("s")
-        joined = source.join(table, F.expr(step.condition)) if step.conditions else source.crossJoin(table)
+        source, table = frame.alias("s"), table.alias("t")
+        joined = source.join(table, F.expr(condition)) if condition else source.crossJoin(table)
         return joined.selectExpr("s.*", *added)
 
     def _probe(self, name: str, join: Join, port: int, frame: DataFrame) -> DataFrame:

@@ -1,21 +1,57 @@
-"""What leaves a job: results of several kinds in one table, and all that are made of the same rows in one pass."""
+"""What leaves a job: results of several kinds in one table, and all that are made of the same rows in one pass.
+
+What a result takes over unchanged from a row of a stream is here already: only the row's number makes the way.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from penstock.language.steps import named
+from penstock.language.steps import named, seq
+from penstock.spark.columns import numbers
 
 MOST_TOGETHER = 32
 """Results made in one pass: the code of a longer one is too long for the JVM to compile well."""
 _KIND = "__k"
+_NUMBER = seq(0)
+_TAKEN = 100_000
+"""Rows looked up at a time: the strings of many more may be too long for one array."""
 
 Slot = tuple[str, int]
 """A column of the table that all results share: its type, and a number that tells those of one type apart."""
+
+
+class Origin:
+    """Rows of a stream of which others are made, each of one: what those take over unchanged is found here."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._numbers = numbers(table, _NUMBER)
+        self._columns: dict[str, pa.Table] = {}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The columns by the SQL that names them; a row's number always makes the way."""
+        return {_quoted(name): name for name in self._table.column_names if name != _NUMBER}
+
+    def places(self, rows: pa.Table) -> NDArray[np.int64]:
+        """Return which of the rows here each of those was made of."""
+        return np.searchsorted(self._numbers, numbers(rows, _NUMBER))
+
+    def taken(self, column: str, places: NDArray[np.int64]) -> tuple[pa.Field, pa.ChunkedArray]:
+        """Return a column of the rows at these places."""
+        if column not in self._columns:
+            self._columns[column] = self._table.select([column]).combine_chunks()
+        held = self._columns[column]
+        starts = range(0, max(len(places), 1), _TAKEN)
+        parts = pa.concat_tables([held.take(places[start : start + _TAKEN]) for start in starts])
+        return parts.field(0), parts.column(0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +62,8 @@ class Rows:
     condition: str | None = None
     columns: tuple[tuple[str, str], ...] | None = None
     """SQL and name of each; None: as in the frame."""
+    origin: Origin | None = None
+    """The rows of a stream that these were made of, each of one; None: of others."""
 
     @property
     def kept(self) -> DataFrame:
@@ -43,9 +81,43 @@ class Rows:
         both = condition if self.condition is None else f"{self.condition} AND {condition}"
         return replace(self, condition=both)
 
+    @cached_property
+    def _known(self) -> Mapping[str, str]:
+        """The columns that the origin holds, with what they are called there."""
+        if self.origin is None or self.columns is None:
+            return {}
+        return {name: self.origin.names[sql] for sql, name in self.columns if sql in self.origin.names}
+
+    @property
+    def unknown(self) -> "Rows":
+        """These rows without what their origin holds."""
+        if not self._known:
+            return self
+        return replace(self, columns=tuple(each for each in self.columns or () if each[1] not in self._known))
+
+    def completed(self, made: pa.Table) -> pa.Table:
+        """Return what was made of the unknown, with the rest from the origin."""
+        if self.origin is None or not self._known:
+            return made
+        places = self.origin.places(made)
+        fields, columns = [], []
+        for _, name in self.columns or ():
+            if name in self._known:
+                field, column = self.origin.taken(self._known[name], places)
+            else:
+                field, column = made.field(name), made.column(name)
+            fields.append(field.with_name(name))
+            columns.append(column)
+        return pa.table(columns, pa.schema(fields))
+
 
 def collected(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
     """Run one job that makes all results, and return each."""
+    found = _fetched({name: rows.unknown for name, rows in results.items()})
+    return {name: rows.completed(found[name]) for name, rows in results.items()}
+
+
+def _fetched(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
     if not results:
         return {}
     if len(results) == 1:
@@ -68,9 +140,9 @@ def _passes(results: Sequence[Rows]) -> Iterator[dict[int, Rows]]:
     same: dict[int, list[int]] = defaultdict(list)
     for number, rows in enumerate(results):
         same[id(rows.frame)].append(number)
-    for numbers in same.values():
-        for start in range(0, len(numbers), MOST_TOGETHER):
-            yield {number: results[number] for number in numbers[start : start + MOST_TOGETHER]}
+    for together in same.values():
+        for start in range(0, len(together), MOST_TOGETHER):
+            yield {number: results[number] for number in together[start : start + MOST_TOGETHER]}
 
 
 @dataclass(frozen=True)
@@ -108,7 +180,7 @@ class _Pass:
 
     @staticmethod
     def _columns_of(rows: Rows) -> Sequence[tuple[str, str]]:
-        return rows.columns or [(f"`{name}`", name) for name in rows.frame.columns]
+        return rows.columns or [(_quoted(name), name) for name in rows.frame.columns]
 
     def packed(self, slots: Sequence[Slot]) -> DataFrame:
         """Return the rows of all results, with the slots of these and of others."""
@@ -133,6 +205,10 @@ class _Pass:
             return first
         cases = [f"WHEN {_KIND} IN ({', '.join(map(str, numbers))}) THEN {sql}" for sql, numbers in given.items()]
         return f"CASE {' '.join(cases)} END"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def _slot_name(slot: Slot) -> str:
