@@ -52,6 +52,7 @@ def test_results_of_one_query_each_count_from_the_manifest_not_from_the_file(tmp
     outputs = list(one_each(tmp_path))
     assert totals(outputs) == {"q0": 3}
     figures = responses_since(outputs, start=100)
+    assert responses_since(outputs, start=99, sent_us=-1_000_000) == figures  # counted from another time
     assert (figures.outputs, figures.max) == (3, 3.0)
     assert figures.avg == pytest.approx((3 + 3 + 2) / 3)
 

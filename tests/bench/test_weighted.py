@@ -22,5 +22,5 @@ def test_figures_are_those_of_the_repeated_values(some):
     values, weights = np.array([v for v, _ in some]), np.array([w for _, w in some])
     repeated = np.repeat(values, weights)
     found = responses(values, weights)
-    assert (found.outputs, found.max) == (len(repeated), repeated.max())
+    assert (found.outputs, found.max, found.min) == (len(repeated), repeated.max(), repeated.min())
     assert np.isclose(found.avg, repeated.mean())

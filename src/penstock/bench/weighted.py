@@ -11,12 +11,13 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Responses:
-    """Average, 99th percentile and maximum of responses in seconds, over `outputs` rows."""
+    """Average, 99th percentile, maximum and minimum of responses in seconds, over `outputs` rows."""
 
     outputs: int
     avg: float | None
     p99: float | None
     max: float | None
+    min: float | None
 
 
 def percentile(values: Floats, weights: Counts, share: float) -> float:
@@ -38,6 +39,7 @@ def responses(values: Floats, weights: Counts) -> Responses:
     """Return the figures of responses that occurred so many times."""
     total = int(weights.sum())
     if total == 0:
-        return Responses(0, None, None, None)
+        return Responses(0, None, None, None, None)
     avg = float(np.average(values, weights=weights))
-    return Responses(total, avg, percentile(values, weights, 0.99), float(values[weights > 0].max()))
+    there = values[weights > 0]
+    return Responses(total, avg, percentile(values, weights, 0.99), float(there.max()), float(there.min()))

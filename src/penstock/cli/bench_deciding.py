@@ -37,7 +37,7 @@ def deciding(
     check_java()
     with Console(stderr=True).status("") as status:
         found = measured(length, quick=quick, on_stage=status.update)
-    report = keep(found, page(found), out, "deciding-quick" if quick else "deciding")
+    report = keep(found, page, out, "deciding-quick" if quick else "deciding")
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:

@@ -1,6 +1,7 @@
 """What the commands of `penstock bench` have in common: the files they keep, the table of what was required."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ from rich.text import Text
 from penstock.cli.style import COMPACT, NONE
 
 
-def keep(found: dict[str, Any], report: str, folder: Path, name: str) -> Path:
-    """Write the figures and the report; return where the report is."""
+def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: Path, name: str) -> Path:
+    """Write the figures, then the page made of them, so that no error in that loses them; return where it is."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     place = folder / f"{name}.html"
-    place.write_text(report)
+    place.write_text(page(found))
     return place
 
 

@@ -40,7 +40,7 @@ def policies(
     with Console(stderr=True).status("") as status:
         found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update)
     name = "policies-quick" if quick else "policies"
-    report = keep(found, page(found), out, name)
+    report = keep(found, page, out, name)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:

@@ -80,7 +80,7 @@ def stock(
     except KeyboardInterrupt:
         interrupted = True
     found = document(measured, quick=quick, interrupted=interrupted, seconds=time.monotonic() - began)
-    kept = keep(found, page(found), out, "stock-quick" if quick else "stock")
+    kept = keep(found, page, out, "stock-quick" if quick else "stock")
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:

@@ -28,6 +28,9 @@ class Batch:
     rows: Mapping[str, int]
     outputs: int
     """The results that it adds, of all queries together."""
+    sent_us: int
+    """What `sent` is in a row that is due at the start. It never falls from one batch to the next, as a join takes
+    the later of two, and windows look back into the batches before."""
 
 
 class Inputs:
@@ -41,6 +44,7 @@ class Inputs:
         self._files = 0
         self._outputs = 0
         self._event_us = _BEGIN_US
+        self._sent_us = 0
         self._made: dict[str, list[pa.Table]] = {name: [] for name in self._names}
         (folder / "staged").mkdir()
         for name in self._names:
@@ -82,11 +86,13 @@ class Inputs:
             length = sum(counts.values()) * 1_000_000 // ROWS_PER_EVENT_SECOND + 2
             span = Span(self._event_us, self._event_us + length)
             for name, count in counts.items():
-                moves.append((due_s, *self._file(name, count, span, round(due_s * 1e6))))
+                moves.append((due_s, *self._file(name, count, span, self._sent_us + round(due_s * 1e6))))
                 rows[name] += count
             self._event_us = span.end
         before, self._outputs = self._outputs, sum(self.expected().values())
-        return Batch(tuple(moves), rows, self._outputs - before)
+        sent_us = self._sent_us
+        self._sent_us += round(max(due_s for due_s, *_ in moves) * 1e6)
+        return Batch(tuple(moves), rows, self._outputs - before, sent_us)
 
     def _file(self, stream: str, count: int, span: Span, sent_us: int) -> tuple[str, str]:
         table = self._workload.rows(stream, count, span, sent_us, self._random)

@@ -120,9 +120,9 @@ def between(outputs: list[Output], start: float, end: float) -> list[Output]:
     return [output for output in outputs if start <= output.committed < end]
 
 
-def responses_since(outputs: list[Output], start: float) -> Responses:
-    """Return how long results took from the arrival of their rows, `sent` microseconds after `start`."""
+def responses_since(outputs: list[Output], start: float, sent_us: int = 0) -> Responses:
+    """Return how long results took from the arrival of their rows: at `start` those whose `sent` is `sent_us`."""
     if not outputs:
-        return Responses(0, None, None, None)
-    values = [output.committed - start - output.sent_us / 1e6 for output in outputs]
+        return Responses(0, None, None, None, None)
+    values = [output.committed - start - (output.sent_us - sent_us) / 1e6 for output in outputs]
     return responses(np.concatenate(values), np.concatenate([output.weights for output in outputs]))

@@ -25,6 +25,9 @@ HEAP = "4g"
 LIMIT_S = 1800.0
 """A case that takes longer has failed."""
 
+CLOCK_S = 0.05
+"""By how much the time of a file may be behind the clock."""
+
 Stage = Callable[[str], object]
 
 
@@ -109,10 +112,13 @@ def _evaluated(
         start = noted["start"]
         files = between(outputs, start, end)
         last = max((output.committed for output in files), default=start) - start
-        figures = responses_since(files, start)
+        figures = responses_since(files, start, batch.sent_us)
         if figures.outputs != batch.outputs:
             came = f"{figures.outputs:,} results came in a part that has {batch.outputs:,}"
             return Measured(case, "wrong", f"{came}: the system said too early that it was through")
+        if figures.min is not None and figures.min < -CLOCK_S:
+            came = f"a result came {-figures.min:.2f} s before its row"
+            return Measured(case, "wrong", f"{came}: the times of arrival are wrong")
         runs.append(
             Run(
                 rows=sum(batch.rows.values()),
