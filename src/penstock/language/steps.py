@@ -19,13 +19,22 @@ def seq(place: int) -> str:
     return f"__seq{place}"
 
 
-def named(expression: str, name: str) -> str:
-    """Return the SQL of a column with its name, whatever that is.
+def quoted(name: str) -> str:
+    """Return a column's name as SQL has it, whatever it is.
 
-    >>> named("v + 1", "a `b`")
-    'v + 1 AS `a ``b```'
+    >>> quoted("a `b`")
+    '`a ``b```'
     """
-    return f"{expression} AS `{name.replace('`', '``')}`"
+    return f"`{name.replace('`', '``')}`"
+
+
+def named(expression: str, name: str) -> str:
+    """Return the SQL of a column with its name.
+
+    >>> named("v + 1", "sum")
+    'v + 1 AS `sum`'
+    """
+    return f"{expression} AS {quoted(name)}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from penstock.language.steps import named, seq
+from penstock.language.steps import named, quoted, seq
 from penstock.spark.columns import numbers
 
 MOST_TOGETHER = 32
@@ -38,7 +38,7 @@ class Origin:
     @cached_property
     def names(self) -> Mapping[str, str]:
         """The columns by the SQL that names them; a row's number always makes the way."""
-        return {_quoted(name): name for name in self._table.column_names if name != _NUMBER}
+        return {quoted(name): name for name in self._table.column_names if name != _NUMBER}
 
     def places(self, rows: pa.Table) -> NDArray[np.int64]:
         """Return which of the rows here each of those was made of."""
@@ -180,7 +180,7 @@ class _Pass:
 
     @staticmethod
     def _columns_of(rows: Rows) -> Sequence[tuple[str, str]]:
-        return rows.columns or [(_quoted(name), name) for name in rows.frame.columns]
+        return rows.columns or [(quoted(name), name) for name in rows.frame.columns]
 
     def packed(self, slots: Sequence[Slot]) -> DataFrame:
         """Return the rows of all results, with the slots of these and of others."""
@@ -205,10 +205,6 @@ class _Pass:
             return first
         cases = [f"WHEN {_KIND} IN ({', '.join(map(str, numbers))}) THEN {sql}" for sql, numbers in given.items()]
         return f"CASE {' '.join(cases)} END"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _slot_name(slot: Slot) -> str:
