@@ -29,10 +29,10 @@ def quoted(name: str) -> str:
 
 
 def named(expression: str, name: str) -> str:
-    """Return the SQL of a column with its name.
+    """Return the SQL of a column with its name, whatever that is.
 
-    >>> named("v + 1", "sum")
-    'v + 1 AS `sum`'
+    >>> named("v + 1", "a `b`")
+    'v + 1 AS `a ``b```'
     """
     return f"{expression} AS {quoted(name)}"
 

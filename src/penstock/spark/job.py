@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from penstock.language.plan import Plan
-from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, named, seq
+from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, named, quoted, seq
 from penstock.network import Edge
 from penstock.spark.columns import hidden_in
 from penstock.spark.frames import Frames
@@ -161,7 +161,7 @@ class Builder:
         if len(several) == 1:
             return several[0]
         names = [*sorted(self._work.wanted[edge]), *self._hidden(edge.source)]
-        return Rows(union([rows.made.select(*(f"`{name}`" for name in names)) for rows in several]))
+        return Rows(union([rows.made.select(*map(quoted, names)) for rows in several]))
 
     def _pruned(self, name: str, rows: Rows, *, root: bool) -> Rows:
         if root:
@@ -169,7 +169,7 @@ class Builder:
         edges = self._work.plan.network.out_edges[name]
         wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
         names = [*sorted(wanted), *self._hidden(name)]
-        return replace(rows, columns=tuple((f"`{each}`", each) for each in names))
+        return replace(rows, columns=tuple((quoted(each), each) for each in names))
 
     def _hidden(self, name: str) -> list[str]:
         """Return the columns of Penstock's own that a row of a stream or an operator carries."""
@@ -197,7 +197,7 @@ class Builder:
         if isinstance(step, Lookup):
             return Rows(self._look_up(step, rows.made), origin=rows.origin)
         hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # the time of a result is nobody's business
-        return replace(rows, columns=(*step.columns, *((f"`{each}`", each) for each in hidden)))
+        return replace(rows, columns=(*step.columns, *((quoted(each), each) for each in hidden)))
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
         name = step.table.name
@@ -205,7 +205,7 @@ class Builder:
             table, condition = self._frames.constants(step, self._work.constants[name])
         else:
             table, condition = self._frames.stored[name], step.condition
-        added = [named(f"t.`{column}`", name) for name, column in step.makes.items()]
+        added = [named(f"t.{quoted(column)}", name) for name, column in step.makes.items()]
         source, table = frame.alias("s"), table.alias("t")
         joined = source.join(table, F.expr(condition)) if condition else source.crossJoin(table)
         return joined.selectExpr("s.*", *added)
@@ -229,7 +229,7 @@ class Builder:
             joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
         ports = range(len(join.ports))
         columns = [
-            named(f"p{each}.`{column}`", Join.named(each, column))
+            named(f"p{each}.{quoted(column)}", Join.named(each, column))
             for each in ports
             for column in sorted(wanted[each])
         ]

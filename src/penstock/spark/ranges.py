@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.language.steps import Lookup
+from penstock.language.steps import Lookup, quoted
 
 BIN = "__bin"
 LEAST_MEMBERS = 32
@@ -61,7 +61,7 @@ def binned(step: Lookup, constants: pa.Table) -> tuple[pa.Table, str]:
             which = np.repeat(np.arange(len(copies)), copies)
             place = np.arange(len(which)) - np.repeat(np.cumsum(copies) - copies, copies)
             table = constants.take(which).append_column(BIN, pa.array(first[which] + place))
-            return table, f"{bins.sql(f's.`{column}`')} = t.`{BIN}` AND {step.condition}"
+            return table, f"{bins.sql(f's.{quoted(column)}')} = t.`{BIN}` AND {step.condition}"
     return constants, step.condition
 
 
