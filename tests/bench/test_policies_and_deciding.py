@@ -1,16 +1,19 @@
 """The benchmarks of policies and of deciding, without Spark: what they run, what they require, their pages."""
 
+from itertools import islice
+
 import pyarrow.parquet as pq
 import pytest
 
 from penstock.bench import deciding
 from penstock.bench.machine import described
 from penstock.bench.policies.run import Fared, comparisons
-from penstock.bench.policies.workload import BANDS, queries, script, write_tables
+from penstock.bench.policies.workload import BANDS, FLOWS, queries, script, seeds, write_tables
 from penstock.language import Script
 from penstock.language.plan import Plan, never
 from penstock.report import deciding as deciding_report
 from penstock.report import policies as policies_report
+from penstock.workloads import Bursty, index_of_dispersion, until
 
 
 def test_thirty_queries_none_of_which_shares_anything(tmp_path):
@@ -41,6 +44,14 @@ def runs(**slowdowns):
 )
 def test_what_is_required_of_policies(slowdowns, holds):
     assert [each.holds for each in comparisons(runs(**slowdowns))] == holds
+
+
+def test_runs_of_policies_have_the_load_that_they_should():
+    rate, seconds = 1000.0, 20
+    for seed in islice(seeds(rate, int(rate * seconds)), 3):
+        arrived = until(Bursty(rate, FLOWS), seed, seconds)
+        assert 0.85 < len(arrived) / (rate * seconds) < 1.15
+        assert index_of_dispersion(arrived, bin_seconds=1) > 5
 
 
 @pytest.mark.parametrize("case", [case for case in deciding.CASES if case.queries < 5000])

@@ -26,9 +26,10 @@ def policies(
 ) -> None:
     """Run thirty queries of very different cost and selectivity under each policy, on the same bursty input.
 
-    The stream brings nine tenths of what the queries can take, which is measured first. Every unit is a job of its
-    own, so that there is something to schedule; `plain` is a policy that leaves out what a job costs before its
-    first row. Takes about 12 minutes, with --quick 5. Exits with 1 if a required comparison does not hold.
+    The stream brings nine tenths of what the queries can take in large batches, which is measured first. Every
+    unit is a job of its own, so that there is something to schedule; `plain` leaves out what a job
+    costs before its first row. Takes about 18 minutes, with --quick 7. Exits with 1 if a required comparison does
+    not hold.
 
     Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`
     """

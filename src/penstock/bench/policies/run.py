@@ -12,18 +12,20 @@ from pyspark.sql import SparkSession
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.bench.nowhere import Nowhere
-from penstock.bench.policies.workload import queries, script, write_tables
+from penstock.bench.policies.workload import queries, script, seeds, write_tables
 from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import spark_session
 
-POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()")
+POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt")
 """What is compared; `plain` leaves out what a job costs before its first row."""
 LOAD = 0.9
 """Offered, as a share of what the queries can take."""
-BACKLOG = 120_000
-"""Rows that wait at once when it is measured what the queries can take: long enough for the JVM to get warm."""
+BACKLOGS = (10_000, 40_000)
+"""Rows that wait at once, when it is measured what one more row takes."""
+AT_ONCE = 1e7
+"""Rows per second, of a backlog."""
 HEAP = "4g"
 ONE_BY_ONE = "SET quantum = '0 s';"
 
@@ -58,23 +60,24 @@ def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
         folder = Path(name)
         write_tables(folder)
         on_stage("warming up")
-        for _ in range(2):
-            _ran(spark, folder, "fifo", rate=1e6, rows=20_000, seed=1)
+        _drained(spark, folder, BACKLOGS[0])
         on_stage("measuring what the queries can take")
-        drains = [_ran(spark, folder, "fifo", rate=1e7, rows=BACKLOG, seed=2) for _ in range(2)]
-        capacity = BACKLOG / min(drained.summary().seconds for drained in drains)
+        short, long = (min(_drained(spark, folder, rows) for _ in range(2)) for rows in BACKLOGS)
+        capacity = (BACKLOGS[1] - BACKLOGS[0]) / (long - short)
         rate = LOAD * capacity
         rows = int(rate * seconds)
         on_stage(f"measuring the queries' own times at {rate:,.0f} rows/s")
-        costs = _ran(spark, folder, "fifo", rate=rate, rows=rows, seed=3).engine
+        inputs = seeds(rate, rows)
+        costs = _ran(spark, folder, "fifo", rate=rate, rows=rows, seed=next(inputs)).engine
         ideals = {each: costs.costs.ideal_s(costs.plan.network, each) for each in queries()}
         runs = []
         for turn in range(repeat):
+            seed = next(inputs)
             order = POLICIES if turn % 2 == 0 else POLICIES[::-1]
             for policy in order:
                 on_stage(f"{policy}, {turn + 1} of {repeat}")
-                run = _ran(spark, folder, policy, rate=rate, rows=rows, seed=4 + turn)
-                runs.append(_fared(run, policy, 4 + turn, ideals))
+                run = _ran(spark, folder, policy, rate=rate, rows=rows, seed=seed)
+                runs.append(_fared(run, policy, seed, ideals))
     _check(runs)
     return {
         "benchmark": "policies",
@@ -88,6 +91,11 @@ def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
         "policies": _means(runs),
         "comparisons": [each.as_dict() for each in comparisons(runs)],
     }
+
+
+def _drained(spark: SparkSession, folder: Path, rows: int) -> float:
+    """Return how long it takes until so many rows that arrive at once are processed, in seconds."""
+    return _ran(spark, folder, "fifo", rate=AT_ONCE, rows=rows, seed=1).summary().seconds
 
 
 def _ran(spark: SparkSession, folder: Path, policy: str, *, rate: float, rows: int, seed: int) -> Runtime:
