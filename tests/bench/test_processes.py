@@ -45,11 +45,11 @@ def test_a_failure_says_its_last_words(worker):
 
 
 def test_what_takes_too_long_is_ended_with_its_children(worker):
-    began = time.monotonic()
+    began, before = time.monotonic(), children(os.getpid())
     with pytest.raises(RunError, match="longer than 2 s"):
         worker("hang", limit_s=2.0)
     assert time.monotonic() - began < 20
-    assert not children(os.getpid())
+    assert set(children(os.getpid())) <= set(before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="nobody counts memory here")

@@ -65,6 +65,21 @@ def test_what_has_not_run_yet_is_expected_to_cost_what_its_kind_does():
         assert operator.cost == pytest.approx(5e-6, rel=0.3), operator.name
 
 
+def test_one_that_is_dear_does_not_make_all_others_of_its_kind_look_dear():
+    """A row costs a 0.25 microseconds an operator, b (which ran last) a hundred times that; c never ran."""
+    more = "CREATE QUERY b AS SELECT v, k FROM s WHERE k > 1; CREATE QUERY c AS SELECT k FROM s WHERE v = k;"
+    net = Plan.of(Script.parse(SCRIPT + more), never).network
+    costs = Costs()
+    runs = [("a", 2.5e-7, 40_000), ("a", 2.5e-7, 400_000), ("b", 2.5e-5, 4_000), ("b", 2.5e-5, 40_000)]
+    for query, each, rows in runs * 40 + [("b", 2.5e-5, 40_000)] * 20:
+        taken = {op.name: rows for op in net.operators if net.users[op.name] == (query,)}
+        costs.record(net, Outcome({}, taken, taken, 0), rows, SETUP_S + UNIT_S + rows * 2 * each, 1)
+        net = costs.applied(net, {})
+    for operator in net.operators:
+        if net.users[operator.name] == ("c",):
+            assert operator.cost == pytest.approx(2.5e-6, rel=0.5)
+
+
 def test_too_few_jobs_say_nothing():
     assert learnt([(1, 0, 10, 5.0)] * 4).setup_s == SETUP_S
 

@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, log, sqrt
+from statistics import fmean
 
 import numpy as np
 from scipy.optimize import nnls
 
-from penstock.network import Network
+from penstock.network import Network, Operator
 from penstock.spark.job import Outcome
 
 ALPHA = 0.175
@@ -35,8 +36,6 @@ class Costs:
         self.busy_s = 0.0
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, float] = {}
-        self._usual: dict[str, float] = {}
-        """What operators of a kind cost lately: so much is expected of one that has not run yet."""
         self._ran: set[str] = set()
         """Operators that have run: the first time says more about Spark's compiler than about their rows."""
         self._selectivities: dict[str, float] = {}
@@ -94,10 +93,9 @@ class Costs:
         if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in self._ran.intersection(work):
-                before, kind = float(max(known[name].costs)), known[name].kind
+                before = float(max(known[name].costs))
                 cost = max(before * ratio, _LEAST_COST)
                 self._costs[name] = moved(self._costs.get(name, before), cost)
-                self._usual[kind] = moved(self._usual.get(kind, before), cost)
         self._ran.update(work)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
@@ -119,15 +117,26 @@ class Costs:
             else:
                 most = 1.0 if known[name].kind in ("select", "project") else float("inf")
                 selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
-        expected = {name: self._usual[op.kind] for name, op in known.items() if op.kind in self._usual}
-        costs = expected | {name: cost for name, cost in self._costs.items() if name in known}
-        network = network.measured(costs=costs, selectivities=selectivities, rates=rates)
+        costs = {name: cost for name, cost in self._costs.items() if name in known}
+        network = network.measured(costs=_expected(known, costs) | costs, selectivities=selectivities, rates=rates)
         ideals = {query.name: self.ideal_s(network, query.name) for query in network.queries}
         return network.measured(ideals=ideals)
 
     def ideal_s(self, network: Network, query: str) -> float:
         """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
         return self.setup_s + self.unit_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
+
+
+def _expected(known: Mapping[str, Operator], costs: Mapping[str, float]) -> dict[str, float]:
+    """Return what operators may cost that were not measured: the geometric mean of those of their kind.
+
+    Not the latest, nor the arithmetic mean: a few dear ones would make all the others look dear.
+    """
+    logs: dict[str, list[float]] = {}
+    for name, cost in costs.items():
+        logs.setdefault(known[name].kind, []).append(log(cost))
+    usual = {kind: exp(fmean(values)) for kind, values in logs.items()}
+    return {name: usual[operator.kind] for name, operator in known.items() if operator.kind in usual}
 
 
 def moved(old: float, new: float) -> float:

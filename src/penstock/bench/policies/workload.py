@@ -1,4 +1,4 @@
-"""Thirty queries over one bursty stream: some cost less than a microsecond a row, some a hundred times that.
+"""Thirty queries over one bursty stream: some cost a microsecond a row, some a hundred times that.
 
 Every row has `v` and `w` between 0 and 9,999, so that ``v < 500`` lets a twentieth through. What makes a query
 dear is a join with a stored table by two comparisons, which looks at every row of the table, or functions of
