@@ -23,6 +23,7 @@ def test_a_page_of_whatever_was_measured(parts):
     assert "Real-time mode" in made
     assert "<script src" not in made, "the page must stand alone"
     assert made.count("<figure>") == {0: 0, 3: 1}.get(len(found["cases"]), 9)
+    assert '"1 filters of' not in made, "joins of windows have plots of their own"
 
 
 def test_failures_and_missing_memory_are_said():

@@ -91,7 +91,7 @@ def _figures(cases: Sequence[Case]) -> list[go.Figure]:
         ),
         _against_n(filters, "start_s", "Start-up: until all queries have answered a first file", "seconds"),
         _memory(filters),
-        _responses([case for case in cases if case["feeding"] == "paced"]),
+        _responses([case for case in cases if case["feeding"] == "paced" and case["part"] != "windows"]),
         _others([case for case in cases if case["part"] == "sizes"]),
         _others([case for case in cases if case["workload"] == "mixed" and case["feeding"] == "drain"]),
         *_windows([case for case in cases if case["part"] == "windows"]),
@@ -188,6 +188,8 @@ def _responses(cases: Sequence[Case]) -> go.Figure | None:
         values = [case[key] for case in some for key in ("avg_response", "p99_response")]
         figure.add_bar(x=places, y=values, name=name, marker_color=COLOURS[system])
     styled(figure, "Response to bursty arrivals at the same load", "", "seconds")
+    marks = _marks(min(case["avg_response"] for case in cases), max(case["p99_response"] for case in cases))
+    figure.update_yaxes(type="log", tickvals=marks, ticktext=[_si(mark) for mark in marks])
     return figure.update_layout(barmode="group")
 
 
