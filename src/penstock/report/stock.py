@@ -142,8 +142,13 @@ def _against_n(
     styled(figure, title, unit_over, unit)
     ticks = sorted({case[over] for case in cases})
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks])
-    values = [case[key] for case in cases if case[key]]
-    marks = _marks(min(values), max(values)) if values else []
+    return _logarithmic(figure, [case[key] for case in cases])
+
+
+def _logarithmic(figure: go.Figure, values: Sequence[float | None]) -> go.Figure:
+    """Give a plot of these values a logarithmic axis with round numbers on it."""
+    shown = [value for value in values if value]
+    marks = _marks(min(shown), max(shown)) if shown else []
     return figure.update_yaxes(type="log", tickvals=marks, ticktext=[_si(mark) for mark in marks])
 
 
@@ -182,14 +187,13 @@ def _responses(cases: Sequence[Case]) -> go.Figure | None:
     """Return average and 99th percentile of responses at the same load."""
     if not cases:
         return None
-    figure = go.Figure()
+    figure, keys = go.Figure(), ("avg_response", "p99_response")
     for system, name, some in _by_system(cases):
-        places = [[_short(case) for case in some for _ in range(2)], ["average", "99 %"] * len(some)]
-        values = [case[key] for case in some for key in ("avg_response", "p99_response")]
+        places = [[_short(case) for case in some for _ in keys], ["average", "99 %"] * len(some)]
+        values = [case[key] for case in some for key in keys]
         figure.add_bar(x=places, y=values, name=name, marker_color=COLOURS[system])
     styled(figure, "Response to bursty arrivals at the same load", "", "seconds")
-    marks = _marks(min(case["avg_response"] for case in cases), max(case["p99_response"] for case in cases))
-    figure.update_yaxes(type="log", tickvals=marks, ticktext=[_si(mark) for mark in marks])
+    _logarithmic(figure, [case[key] for case in cases for key in keys])
     return figure.update_layout(barmode="group")
 
 

@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, log, sqrt
-from statistics import fmean
+from math import sqrt
+from statistics import geometric_mean
 
 import numpy as np
 from scipy.optimize import nnls
@@ -132,10 +132,10 @@ def _expected(known: Mapping[str, Operator], costs: Mapping[str, float]) -> dict
 
     Not the latest, nor the arithmetic mean: a few dear ones would make all the others look dear.
     """
-    logs: dict[str, list[float]] = {}
+    by_kind: dict[str, list[float]] = {}
     for name, cost in costs.items():
-        logs.setdefault(known[name].kind, []).append(log(cost))
-    usual = {kind: exp(fmean(values)) for kind, values in logs.items()}
+        by_kind.setdefault(known[name].kind, []).append(cost)
+    usual = {kind: geometric_mean(measured) for kind, measured in by_kind.items()}
     return {name: usual[operator.kind] for name, operator in known.items() if operator.kind in usual}
 
 
