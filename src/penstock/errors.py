@@ -20,6 +20,10 @@ class ArrivalError(PenstockError, ValueError):
     """Arrival times that no stream can have: unsorted, negative, not a number, of an unknown stream."""
 
 
+class PlanError(PenstockError, ValueError):
+    """A join that cannot be planned: a rate, a window or a predicate that has no meaning, or too many streams."""
+
+
 class ScriptError(PenstockError, ValueError):
     """A script that cannot be: the message has the line, the column and a caret below the place."""
 

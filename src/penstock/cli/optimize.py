@@ -1,0 +1,183 @@
+"""`penstock optimize`: the best plan for a join of streams, its drop boxes, and how far the next best is."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree as Drawing
+
+from penstock.cli import problem as given
+from penstock.cli.style import COMPACT, rate, wide_console
+from penstock.optimizer import JoinPlan, JoinProblem, plans
+from penstock.optimizer import optimize as best_plan
+from penstock.optimizer.details import Detail, details
+from penstock.optimizer.plan import Tree
+from penstock.optimizer.search import MOST, Method
+
+
+def optimize(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="The problem, as TOML or JSON.", exists=True, dir_okay=False),
+    ] = None,
+    rates: Annotated[
+        list[str] | None, typer.Option("--rate", metavar="A=10", help="Tuples a second of a stream.")
+    ] = None,
+    windows: Annotated[
+        list[str] | None,
+        typer.Option("--window", metavar="A=100", help="Rows that a window holds; with a unit (5s), its time."),
+    ] = None,
+    joins: Annotated[
+        list[str] | None, typer.Option("--join", metavar="A,B=0.5", help="The selectivity of a predicate.")
+    ] = None,
+    cost: Annotated[
+        str | None, typer.Option("--cost", metavar="TIME", help="What a join takes a tuple: 3ms.")
+    ] = None,
+    capacity: Annotated[float | None, typer.Option(help="The share of a processor that there is.")] = None,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(get_args(Method))}.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+) -> None:
+    """Find the best plan for a join: the cheapest if one is feasible, else the one that keeps most results.
+
+    Options add to what the file says, or replace it. Exits with 1 if the problem cannot be.
+
+    Examples: `penstock optimize --rate A=10 --rate B=70 --rate C=20 --window A=10 --window B=10 --window C=10
+    --join A,B=0.5 --join B,C=0.2 --cost 5ms`; `penstock optimize examples/join.toml --capacity 0.2 --json`
+    """
+    arguments = given.from_file(file) if file else {}
+    for key, option, values in (
+        ("rates", "--rate", rates),
+        ("windows", "--window", windows),
+        ("selectivities", "--join", joins),
+    ):
+        arguments[key] = {**arguments.get(key, {}), **given.pairs(values or (), option)}
+    if cost is not None:
+        arguments["join_cost"] = cost
+    problem = given.made(arguments)
+    if capacity is not None:
+        problem = replace(problem, capacity=capacity)
+    plan = best_plan(problem, method)  # type: ignore[arg-type]
+    found = _described(problem, plan)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        wide_console().print(_shown(problem, plan, found))
+
+
+def _described(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any]:
+    """What there is to say about the plan, as JSON has it."""
+    return {
+        "order": list(plan.order),
+        "tree": plan.tree,
+        "feasible": plan.feasible,
+        "rate": plan.rate,
+        "utilization": plan.utilization,
+        "demand": plan.demand,
+        "capacity": problem.budget,
+        "keep": dict(plan.keep),
+        "joins": [
+            {
+                "streams": list(_leaves(each.tree)),
+                "rate": each.rate,
+                "window": each.window,
+                "utilization": each.utilization,
+                "methods": list(each.methods),
+            }
+            for each in details(plan)
+        ],
+        "runner_up": _runner_up(problem, plan),
+        "product_of": [list(part) for part in problem.parts] if len(problem.parts) > 1 else None,
+    }
+
+
+def _runner_up(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any] | None:
+    """The best other left-deep plan, where all can be listed."""
+    if len(problem.streams) > MOST["exhaustive"] or (problem.is_timed and len(problem.streams) > 5):
+        return None
+    others = [each for each in plans(problem) if each.order != plan.order]
+    if not others:
+        return None
+    return {"order": list(others[0].order), "rate": others[0].rate, "utilization": others[0].utilization}
+
+
+def _shown(problem: JoinProblem, plan: JoinPlan, found: dict[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = [_summary(problem, plan), Text(""), _drawing(plan)]
+    if not plan.feasible:
+        parts += [Text(""), _boxes(problem, plan)]
+    if found["product_of"]:
+        groups = " × ".join("{" + ", ".join(part) + "}" for part in found["product_of"])
+        parts.append(Text(f"\nNo predicate connects {groups}: their product is formed.", style="yellow"))
+    if found["runner_up"]:
+        parts.append(Text("\n" + _behind(plan, found["runner_up"]), style="dim"))
+    return Group(*parts)
+
+
+def _summary(problem: JoinProblem, plan: JoinPlan) -> Text:
+    text = Text.assemble(
+        (" ⋈ ".join(plan.order), "bold"), f"  {rate(plan.rate)} results/s, {plan.utilization:.1%} of a processor"
+    )
+    if plan.feasible:
+        return text.append(", feasible", style="green")
+    return text.append(f", of {plan.demand:.1%} that all tuples would take: shedding", style="yellow")
+
+
+def _drawing(plan: JoinPlan) -> Drawing:
+    by_tree: dict[Tree, Detail] = {each.tree: each for each in details(plan)}
+
+    def grow(tree: Tree, parent: Drawing | None) -> Drawing:
+        label = _leaf(plan, tree) if isinstance(tree, str) else _join(by_tree[tree])
+        node = parent.add(label) if parent else Drawing(label, guide_style="dim")
+        for side in () if isinstance(tree, str) else tree:
+            grow(side, node)
+        return node
+
+    return grow(plan.tree, None)
+
+
+def _join(each: Detail) -> Text:
+    ways = "" if each.methods[0] == each.methods[1] == "join" else f"  {each.methods[0]}/{each.methods[1]}"
+    label = Text.assemble(("⋈", "bold"), f"  {rate(each.rate)}/s, window {each.window:,.4g}, ")
+    return label.append(f"{each.utilization:.1%}", style="cyan").append(ways, style="dim")
+
+
+def _leaf(plan: JoinPlan, name: str) -> Text:
+    window = plan.problem.windows[name]
+    size = f"[{window.size:g} s]" if window.kind == "range" else f"[{window.size:g} rows]"
+    label = Text.assemble((name, "bold"), f" {size}  {rate(float(plan.problem.rates[name]))}/s")
+    if plan.keep[name] < 1:
+        label.append(f"  drop box keeps {plan.keep[name]:.1%}", style="yellow")
+    return label
+
+
+def _boxes(problem: JoinProblem, plan: JoinPlan) -> Table:
+    table = Table(title="Drop boxes, at the sources", box=SIMPLE_HEAD, **COMPACT)
+    for header, justify in (("stream", "left"), ("arrives", "right"), ("kept", "right"), ("dropped", "right")):
+        table.add_column(header, justify=justify, no_wrap=True)
+    for name in problem.streams:
+        arrives, keep = float(problem.rates[name]), plan.keep[name]
+        table.add_row(name, f"{rate(arrives)}/s", f"{keep:.1%}", f"{rate(arrives * (1 - keep))}/s")
+    return table
+
+
+def _behind(plan: JoinPlan, other: dict[str, Any]) -> str:
+    order = " ⋈ ".join(other["order"])
+    if plan.rate > other["rate"] * (1 + 1e-9):
+        return (
+            f"Next best: {order} with {rate(other['rate'])} results/s, {1 - other['rate'] / plan.rate:.1%} fewer."
+        )
+    more = other["utilization"] / plan.utilization - 1
+    return (
+        f"Next best: {order} with {other['utilization']:.1%} of a processor, {more:.1%} more."
+        if more > 1e-9
+        else f"As good: {order}."
+    )
+
+
+def _leaves(tree: Tree) -> list[str]:
+    return [tree] if isinstance(tree, str) else [*_leaves(tree[0]), *_leaves(tree[1])]

@@ -1,0 +1,1 @@
+"""AN04: random queries, reoptimised under shedding."""

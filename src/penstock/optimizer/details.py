@@ -1,0 +1,47 @@
+"""A plan, join by join: what each takes in, holds, gives on and costs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.optimizer.plan import JoinPlan, Tree
+from penstock.optimizer.sets import Sets
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One join of a plan, after its drop boxes: the `rate` of its results, its active `window`, what it takes of a processor."""
+
+    tree: Tree
+    rate: float
+    window: float
+    utilization: float
+    methods: tuple[str, str]
+    """How its left and its right side keep their windows."""
+
+
+def details(plan: JoinPlan) -> list[Detail]:
+    """Return the joins of a plan, those below first."""
+    problem = plan.problem
+    sets = Sets.of(problem).keeping(np.array([plan.keep[name] for name in problem.streams]))
+    names = [method.name for method in problem.join_methods]
+    found: list[Detail] = []
+
+    def visit(tree: Tree) -> int:
+        if isinstance(tree, str):
+            return 1 << problem.streams.index(tree)
+        left, right = visit(tree[0]), visit(tree[1])
+        made = left | right
+        rates = {
+            some: float(sets.windows[some] * sets.full[sets.members[some]].sum()) for some in (left, right, made)
+        }
+        chosen = [sets.method(own, other) for own, other in ((left, right), (right, left))]
+        cost = 0.0
+        for (probe, scan, insert), (own, other) in zip(chosen, ((left, right), (right, left)), strict=True):
+            cost += rates[other] * (probe + scan * float(sets.windows[own])) + rates[own] * insert
+        methods = tuple(names[sets.methods.index(each)] for each in chosen)
+        found.append(Detail(tree, rates[made], float(sets.windows[made]), cost, methods))
+        return made
+
+    visit(plan.tree)
+    return found

@@ -1,0 +1,93 @@
+"""Shedding with windows of time: what is dropped also leaves the windows, so nothing is linear any more.
+
+A window of T seconds holds λxT tuples. The rate of a join of such streams is a product of all x, and every part of the
+cost is a product of some of them: a geometric program, convex in the logarithms. At its solution each stream that sheds
+causes the same cost, and those that do not shed cause no more.
+
+With windows of rows among them, the rate is a sum of products; it is replaced by the product that touches it from below,
+solved, and replaced again, until it stops growing: a point that no small change improves, which need not be the best.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.optimizer.sets import Floats, Joins, Sets
+
+_CLOSE = 1e-12
+_SWEEPS = 1000
+_ENOUGH = 1e-9
+
+
+def shares_kept(sets: Sets, joins: Joins) -> Floats:
+    """Return the share of each stream that one plan keeps at best."""
+    x, rate = np.ones(sets.n), 0.0
+    while True:
+        now = sets.keeping(x)
+        # The product that touches the rate here: its exponents are by how much the rate grows with each x
+        exponents = np.where(sets.timed, 1.0, now.full / now.full.sum())
+        found = _largest_product(*_cost_parts(sets, now, joins), exponents, sets.budget)
+        after = sets.keeping(found)
+        reached = float(after.windows[-1] * after.full.sum())
+        if reached <= rate * (1 + _ENOUGH):
+            return x
+        x, rate = found, reached
+
+
+def _cost_parts(sets: Sets, now: Sets, joins: Joins) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the parts of a plan's cost: each a number, times the shares kept of some streams.
+
+    Every side of a join keeps its window by the method that is cheapest `now`.
+    """
+    parts = [(sets.base[i] * sets.full[i], 1 << i) for i in range(sets.n)]
+    timed = int((1 << np.flatnonzero(sets.timed)).sum())
+    for _, left, right in joins:
+        sides = int(left[0, 0]), int(right[0, 0])
+        for own, other in (sides, sides[::-1]):
+            probe, scan, insert = now.method(own, other)
+            for cost, streams in _rate_parts(sets, other, timed):
+                parts.append((cost * probe, streams))
+                parts.append((cost * scan * sets.windows[own], streams | own & timed))
+            parts += [(cost * insert, streams) for cost, streams in _rate_parts(sets, own, timed)]
+    return np.array([cost for cost, _ in parts]), sets.members[[streams for _, streams in parts]]
+
+
+def _rate_parts(sets: Sets, some: int, timed: int) -> list[tuple[float, int]]:
+    """What a set of streams brings, by the stream whose tuple is the last of a result."""
+    inside = np.flatnonzero(sets.members[some])
+    return [(float(sets.windows[some] * sets.full[i]), some & timed | 1 << int(i)) for i in inside]
+
+
+def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Floats, budget: float) -> Floats:
+    """Return the x in (0, 1] with the largest product of powers whose cost is within the budget.
+
+    A part of the cost is a number times the x of some streams. At a price of `level` for each unit of an exponent, a
+    stream is kept until it causes that; the level at which all is spent is found by halving.
+    """
+    x = np.ones(len(exponents))
+    low, high = budget / exponents.sum(), budget / exponents.min()
+    while high > low * (1 + _CLOSE):
+        level = float(np.sqrt(low * high))
+        x = _at_level(costs, streams, exponents * level, x)
+        if _total(costs, streams, x) > budget:
+            high = level
+        else:
+            low = level
+    return _at_level(costs, streams, exponents * low, x)
+
+
+def _at_level(costs: Floats, streams: NDArray[np.bool_], caused: Floats, x: Floats) -> Floats:
+    """Return the x at which each stream causes this cost, or 1 where all of it causes less."""
+    x = x.copy()
+    for _ in range(_SWEEPS):
+        before = x.copy()
+        for stream in range(len(x)):
+            x[stream] = 1.0
+            alone = _total(costs[streams[:, stream]], streams[streams[:, stream]], x)
+            x[stream] = min(1.0, caused[stream] / alone)
+        if np.abs(x / before - 1).max() < _CLOSE:
+            break
+    return x
+
+
+def _total(costs: Floats, streams: NDArray[np.bool_], x: Floats) -> float:
+    return float(costs @ np.where(streams, x, 1.0).prod(axis=1))
