@@ -3,12 +3,21 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from penstock.errors import ArrivalError, NetworkError, PenstockError, PolicyError, RunError, ScriptError
+from penstock.errors import (
+    ArrivalError,
+    NetworkError,
+    PenstockError,
+    PlanError,
+    PolicyError,
+    RunError,
+    ScriptError,
+)
 from penstock.network import Network, NetworkBuilder, Operator, Query, Stream, Window
 from penstock.policies import POLICIES, Policy
 
 if TYPE_CHECKING:
     from penstock.language.script import Script
+    from penstock.optimizer import JoinMethod, JoinPlan, JoinProblem, optimize, plans
     from penstock.spark.api import run, started
     from penstock.spark.results import read
     from penstock.spark.summary import Summary
@@ -18,11 +27,15 @@ __version__ = "0.1.0"
 __all__ = [
     "POLICIES",
     "ArrivalError",
+    "JoinMethod",
+    "JoinPlan",
+    "JoinProblem",
     "Network",
     "NetworkBuilder",
     "NetworkError",
     "Operator",
     "PenstockError",
+    "PlanError",
     "Policy",
     "PolicyError",
     "Query",
@@ -32,15 +45,22 @@ __all__ = [
     "Stream",
     "Summary",
     "Window",
+    "optimize",
+    "plans",
     "read",
     "run",
     "started",
 ]
 
-# What needs PySpark, Arrow or sqlglot is loaded when it is first asked for.
+# What needs PySpark, Arrow, scipy or sqlglot is loaded when it is first asked for.
 _LATER = {
+    "JoinMethod": "penstock.optimizer",
+    "JoinPlan": "penstock.optimizer",
+    "JoinProblem": "penstock.optimizer",
     "Script": "penstock.language.script",
     "Summary": "penstock.spark.summary",
+    "optimize": "penstock.optimizer",
+    "plans": "penstock.optimizer",
     "read": "penstock.spark.results",
     "run": "penstock.spark.api",
     "started": "penstock.spark.api",

@@ -18,7 +18,7 @@ EXAMPLE_1 = {
 def some_problem(
     random, n, *, methods=1, filters=True, kinds=("rows",), linked=0.5, spread=2.5, share_of_demand=None
 ):
-    """A problem of n streams whose numbers spread over so many powers of ten, and a capacity that is rarely enough."""
+    """A problem of n streams, its numbers spread over so many powers of ten, its capacity rarely enough."""
     names = [chr(65 + i) for i in range(n)]
 
     def power(low, high):

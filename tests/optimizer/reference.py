@@ -1,6 +1,7 @@
 """AN04 written down plainly: a join at a time by (3), (4) and (8), drop boxes by scipy's linear program.
 
-It shares no code with the optimizer: rates and windows go up the tree, as in the paper, instead of being looked up by set.
+It shares no code with the optimizer: rates and windows go up the tree, as in the paper, and are not looked up
+by set.
 """
 
 from itertools import permutations, product

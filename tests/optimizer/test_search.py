@@ -108,5 +108,5 @@ def test_what_would_take_for_ever_is_refused(method, most):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(PlanError, match="no method 'exakt'.*Did you mean 'exact'"):
+    with pytest.raises(PlanError, match=r"no method 'exakt'.*Did you mean 'exact'"):
         optimize(JoinProblem(**EXAMPLE_1, join_cost=1), "exakt")

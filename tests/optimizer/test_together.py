@@ -1,6 +1,5 @@
 """Several queries under one budget."""
 
-import numpy as np
 import pytest
 
 from penstock.errors import PlanError
@@ -69,5 +68,5 @@ def test_one_stream_cannot_have_two_rates():
     problems["third"] = JoinProblem({"B": 71, "D": 30}, {"B": 10, "D": 50}, join_cost=1)
     with pytest.raises(PlanError, match="stream 'B' has a rate of 70 in query 'first' and of 71 in 'third'"):
         shed_together(problems)
-    with pytest.raises(PlanError, match="not a query. Did you mean 'first'"):
+    with pytest.raises(PlanError, match=r"not a query\. Did you mean 'first'"):
         shed_together(queries(), {"frist": 1})

@@ -11,6 +11,7 @@ from penstock.cli.bench import bench
 from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
 from penstock.cli.explain import explain
+from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
 from penstock.cli.run import run
 from penstock.errors import PenstockError
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, explain, policies, examples, doctor):
+for command in (run, explain, optimize, policies, examples, doctor):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

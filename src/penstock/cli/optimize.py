@@ -17,7 +17,7 @@ from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
 from penstock.optimizer.details import Detail, details
-from penstock.optimizer.plan import Tree
+from penstock.optimizer.plan import Tree, leaves
 from penstock.optimizer.search import MOST, Method
 
 
@@ -83,7 +83,7 @@ def _described(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any]:
         "keep": dict(plan.keep),
         "joins": [
             {
-                "streams": list(_leaves(each.tree)),
+                "streams": list(leaves(each.tree)),
                 "rate": each.rate,
                 "window": each.window,
                 "utilization": each.utilization,
@@ -157,8 +157,9 @@ def _leaf(plan: JoinPlan, name: str) -> Text:
 
 def _boxes(problem: JoinProblem, plan: JoinPlan) -> Table:
     table = Table(title="Drop boxes, at the sources", box=SIMPLE_HEAD, **COMPACT)
-    for header, justify in (("stream", "left"), ("arrives", "right"), ("kept", "right"), ("dropped", "right")):
-        table.add_column(header, justify=justify, no_wrap=True)
+    table.add_column("stream", no_wrap=True)
+    for header in ("arrives", "kept", "dropped"):
+        table.add_column(header, justify="right", no_wrap=True)
     for name in problem.streams:
         arrives, keep = float(problem.rates[name]), plan.keep[name]
         table.add_row(name, f"{rate(arrives)}/s", f"{keep:.1%}", f"{rate(arrives * (1 - keep))}/s")
@@ -177,7 +178,3 @@ def _behind(plan: JoinPlan, other: dict[str, Any]) -> str:
         if more > 1e-9
         else f"As good: {order}."
     )
-
-
-def _leaves(tree: Tree) -> list[str]:
-    return [tree] if isinstance(tree, str) else [*_leaves(tree[0]), *_leaves(tree[1])]

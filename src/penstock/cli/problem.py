@@ -4,13 +4,15 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.errors import PlanError, nearest
 from penstock.network import Window
 from penstock.optimizer import Filter, JoinMethod, JoinProblem
 
+_Kind = TypeVar("_Kind", Filter, JoinMethod)
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _NUMBER = re.compile(r"\s*([0-9.eE+-]+)\s*([a-z]*)\s*")
 _KEYS = ("rates", "windows", "selectivities", "join_cost", "methods", "filters", "capacity", "headroom", "share")
@@ -101,15 +103,16 @@ def _mapping(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found
 
 
-def _built(kind: type, given: object, what: str) -> Any:
+def _built(kind: type[_Kind], given: object, what: str) -> _Kind:
     if not isinstance(given, Mapping):
         raise PlanError(f"a {what} is a mapping such as {{cost = '1ms'}}, not {given!r}")
-    known = [each for each in kind.__dataclass_fields__]
+    known = [each.name for each in fields(kind)]
     for key in given:
         if key not in known:
             raise PlanError(f"a {what} has no {key!r}.{nearest(key, known)}")
     words = ("name", "selectivity")
-    return kind(**{k: v if k in words else seconds(v, f"{k} of a {what}") for k, v in given.items()})
+    read: dict[str, Any] = {k: v if k in words else seconds(v, f"{k} of a {what}") for k, v in given.items()}
+    return kind(**read)
 
 
 def _pair(name: str) -> tuple[str, ...]:

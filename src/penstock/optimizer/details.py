@@ -10,7 +10,7 @@ from penstock.optimizer.sets import Sets
 
 @dataclass(frozen=True)
 class Detail:
-    """One join of a plan, after its drop boxes: the `rate` of its results, its active `window`, what it takes of a processor."""
+    """One join of a plan, after its drop boxes: what it gives a second, what its windows hold, what it takes."""
 
     tree: Tree
     rate: float
@@ -39,8 +39,8 @@ def details(plan: JoinPlan) -> list[Detail]:
         cost = 0.0
         for (probe, scan, insert), (own, other) in zip(chosen, ((left, right), (right, left)), strict=True):
             cost += rates[other] * (probe + scan * float(sets.windows[own])) + rates[own] * insert
-        methods = tuple(names[sets.methods.index(each)] for each in chosen)
-        found.append(Detail(tree, rates[made], float(sets.windows[made]), cost, methods))
+        kept_by = [names[sets.methods.index(each)] for each in chosen]
+        found.append(Detail(tree, rates[made], float(sets.windows[made]), cost, (kept_by[0], kept_by[1])))
         return made
 
     visit(plan.tree)

@@ -1,11 +1,11 @@
 """The most that any plan can keep, without trying them all.
 
-The best plan's drop boxes solve a knapsack: some streams are whole, one is kept in part, the others are dropped. So try
-every such choice: streams A whole, j in part. The cheapest plan for it is found by dynamic programming, since for given
-drop boxes the cost of a set of streams is that of its best join, whatever the rest does. What the cheapest plan costs
-grows with the part of j in a concave line of straight pieces, one for each plan; follow each piece to the budget,
-from the left, and the last one is the answer. Every plan of the space is thereby considered: the result is the optimum,
-but for 1e-9 of a stream.
+The best plan's drop boxes solve a knapsack: some streams are whole, one is kept in part, the others are
+dropped. So try every such choice: streams A whole, j in part. The cheapest plan for it is found by dynamic
+programming, since for given drop boxes the cost of a set of streams is that of its best join, whatever the rest
+does. What the cheapest plan costs grows with the part of j in a concave line of straight pieces, one for each
+plan; follow each piece to the budget, from the left, and the last one is the answer. Every plan of the space is
+thereby considered: the result is the optimum, but for 1e-9 of a stream.
 """
 
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ class _Choices:
 def most_kept(sets: Sets, joins: Joins, full: Floats, budget: Floats, known: Floats) -> Floats:
     """Return the best y of each problem: a row for each stream, a column for each problem.
 
-    Problems differ in what arrives (`full`) and in their budget. What some plan is `known` to keep in all saves work:
-    only choices that could keep as much are tried.
+    Problems differ in what arrives (`full`) and in their budget. What some plan is `known` to keep in all saves
+    work: only choices that could keep as much are tried.
     """
     found = full.copy()
     short = np.flatnonzero(_costs(sets, joins, full) > budget * (1 + _CLOSE))

@@ -1,4 +1,4 @@
-"""All left-deep plans at once, where windows are of rows and joins have one method: prices do not depend on drop boxes."""
+"""All left-deep plans at once, where windows are of rows and joins have one method."""
 
 import numpy as np
 
@@ -6,7 +6,10 @@ from penstock.optimizer.sets import Floats, Ints, Sets
 
 
 def order_prices(sets: Sets, orders: Ints) -> Floats:
-    """Return for each order, a row, the price of each stream: the seconds that a unit of its y causes in all joins."""
+    """Return for each order, a row, the price of each stream: seconds that a unit of its y causes in all joins.
+
+    Prices do not depend on what is dropped.
+    """
     ((probe, scan, insert),) = sets.methods
     streams = 1 << orders
     left = sets.windows[(np.cumsum(streams, axis=1) - streams)[:, 1:]]  # what the joins before have made
@@ -14,9 +17,8 @@ def order_prices(sets: Sets, orders: Ints) -> Floats:
     passing = left * (probe + scan * right + insert)
     entering = right * (probe + scan * left + insert)
     prices = np.zeros(orders.shape)
-    prices[:, :-1] = np.cumsum(passing[:, ::-1], axis=1)[
-        :, ::-1
-    ]  # the joins that a stream's tuples still have to pass
+    still_to_pass = np.cumsum(passing[:, ::-1], axis=1)[:, ::-1]
+    prices[:, :-1] = still_to_pass
     prices[:, 1:] += entering
     found = np.empty_like(prices)
     np.put_along_axis(found, orders, prices, axis=1)

@@ -14,8 +14,8 @@ Tree: TypeAlias = "str | tuple[Tree, Tree]"
 class JoinPlan:
     """How to join the streams of a problem.
 
-    `keep` is the share of each stream that its drop box lets through, `rate` what comes out a second, `utilization` the
-    share of a processor that this takes; without drop boxes it would be `demand`.
+    `keep` is the share of each stream that its drop box lets through, `rate` what comes out a second,
+    `utilization` the share of a processor that this takes; without drop boxes it would be `demand`.
     """
 
     tree: Tree

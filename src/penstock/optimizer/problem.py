@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from penstock.errors import PlanError, nearest
 from penstock.network import Number, Window, checked
@@ -14,7 +15,7 @@ MOST_STREAMS = 16
 
 @dataclass(frozen=True)
 class JoinMethod:
-    """How one side of a join keeps its window; all costs are seconds a tuple. AN04 (8), with L and R as they should be.
+    """How one side of a join keeps its window: AN04 (8), L and R as they should be. Costs are seconds a tuple.
 
     `probe` finds the matches of a tuple from the other side, plus `scan` for each tuple that the window holds
     (nested loops; 0 for hashing); `insert` and `invalidate` put an own tuple in and take it out.
@@ -52,7 +53,7 @@ class JoinProblem:
     """
 
     rates: Mapping[str, Number]
-    windows: Mapping[str, Number | Window]
+    windows: Mapping[str, Any]
     selectivities: Mapping[tuple[str, str], Number] = field(default_factory=dict)
     join_cost: Number | None = None
     methods: Sequence[JoinMethod] = ()

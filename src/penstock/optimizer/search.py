@@ -30,9 +30,9 @@ def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | N
     """Return the best plan: the cheapest if one is feasible, else the one that keeps most results under shedding.
 
     ``exact`` finds the best left-deep plan, ``bushy`` the best of all trees, both without listing them;
-    ``exhaustive`` lists all left-deep plans; ``heuristic`` is AN04's dynamic programming. ``auto`` is exact for up to
-    ten streams, the heuristic beyond. With windows of time, exact means to list them, up to six streams; beyond, and
-    for bushy trees, plan and drop boxes are improved in turn, which need not end at the best.
+    ``exhaustive`` lists all left-deep plans; ``heuristic`` is AN04's dynamic programming. ``auto`` is exact for up
+    to ten streams, the heuristic beyond. With windows of time, exact means to list them, up to six streams;
+    beyond, and for bushy trees, plan and drop boxes are improved in turn, which need not end at the best.
 
     >>> problem = JoinProblem(
     ...     rates={"A": 10, "B": 70, "C": 20}, windows={"A": 10, "B": 10, "C": 10},

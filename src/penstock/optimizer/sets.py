@@ -1,8 +1,9 @@
 """What does not depend on the plan: the rate and the active window of every set of streams, joined.
 
-With `y` = what a stream brings divided by what its window holds, a set S whose windows hold ``V(S) = Πf ΠW`` joined
-tuples brings forth ``V(S) · Σ y`` a second, in whatever order it is joined (AN04 (5, 6)). Costs are linear in `y`, and so
-is the final rate: that is what makes shedding a knapsack, and what all searches here build on.
+With `y` = what a stream brings divided by what its window holds, a set S whose windows hold ``V(S) = Πf ΠW``
+joined tuples brings forth ``V(S) · Σ y`` a second, in whatever order it is joined (AN04 (5, 6)). Costs are
+linear in `y`, and so is the final rate: that is what makes shedding a knapsack, and what all searches here
+build on.
 """
 
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ class Sets:
     base: Floats
     """Seconds that the filters of every stream take for each unit of its y."""
     methods: tuple[tuple[float, float, float], ...]
-    """Of every way to keep a side of a join: seconds to probe, more for each tuple held, to insert and invalidate."""
+    """Of every way to keep a side of a join: seconds to probe, for each tuple held, to insert and invalidate."""
     timed: NDArray[np.bool_]
     """Which windows are of time."""
     budget: float
@@ -78,7 +79,7 @@ class Sets:
         return len(self.full)
 
     def keeping(self, shares: Floats) -> "Sets":
-        """Return what is left when only these shares of the streams are kept: less arrives, windows of time hold less."""
+        """Return what is left when only these shares are kept: less arrives, windows of time hold less."""
         held = np.where(self.timed, shares, 1.0)
         windows = self.windows * np.where(self.members, held, 1.0).prod(axis=1)
         full = self.full * np.where(self.timed, 1.0, shares)
@@ -118,7 +119,7 @@ class Sets:
             yield sets, np.nonzero(self.members[sets])[1].reshape(len(sets), size)
 
     def cheapest(self, joins: Joins, y: Floats) -> Floats:
-        """Return what the cheapest plan for each set of streams costs, of these joins; `y` has a row for each stream.
+        """Return what the cheapest plan of these joins costs for each set; `y` has a row for each stream.
 
         Given complex numbers, the cost and what it grows by travel together: costs are linear in `y`, and numpy
         takes of two complex numbers the one with the lower real part, then the lower imaginary part.
@@ -148,7 +149,7 @@ class Sets:
         return np.minimum.reduce(costs) if len(costs) > 1 else costs[0]
 
     def join_prices(self, left: Ints, right: Ints, y: Floats) -> Floats:
-        """Return what joins add to the price of each stream (the third axis), by the methods that are cheapest at `y`."""
+        """Return what joins add to the price of each stream, the third axis, by the methods cheapest at `y`."""
         ins = [self.members[side][..., None] for side in (left, right)]
         windows = [self.windows[side][..., None] for side in (left, right)]
         rates = [window * (y * within).sum(axis=2) for window, within in zip(windows, ins, strict=True)]

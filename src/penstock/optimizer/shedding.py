@@ -22,6 +22,6 @@ def knapsack(prices: Floats, most: Floats, budget: Floats | float, axis: int = 0
     before = np.cumsum(costs, axis=axis) - costs
     left = np.asarray(budget - before)
     share = np.divide(left, costs, out=np.ones_like(costs), where=costs > 0)
-    taken = np.empty_like(costs)
+    taken: Floats = np.empty_like(costs)
     np.put_along_axis(taken, order, wanted * np.clip(share, 0.0, 1.0), axis)
     return taken

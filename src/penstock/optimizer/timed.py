@@ -1,11 +1,12 @@
 """Shedding with windows of time: what is dropped also leaves the windows, so nothing is linear any more.
 
-A window of T seconds holds λxT tuples. The rate of a join of such streams is a product of all x, and every part of the
-cost is a product of some of them: a geometric program, convex in the logarithms. At its solution each stream that sheds
-causes the same cost, and those that do not shed cause no more.
+A window of T seconds holds λxT tuples. The rate of a join of such streams is a product of all x, and every part
+of the cost is a product of some of them: a geometric program, convex in the logarithms. At its solution each
+stream that sheds causes the same cost, and those that do not shed cause no more.
 
-With windows of rows among them, the rate is a sum of products; it is replaced by the product that touches it from below,
-solved, and replaced again, until it stops growing: a point that no small change improves, which need not be the best.
+With windows of rows among them, the rate is a sum of products; it is replaced by the product that touches it from
+below, solved, and replaced again, until it stops growing: a point that no small change improves, which need not be
+the best.
 """
 
 import numpy as np
@@ -60,8 +61,8 @@ def _rate_parts(sets: Sets, some: int, timed: int) -> list[tuple[float, int]]:
 def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Floats, budget: float) -> Floats:
     """Return the x in (0, 1] with the largest product of powers whose cost is within the budget.
 
-    A part of the cost is a number times the x of some streams. At a price of `level` for each unit of an exponent, a
-    stream is kept until it causes that; the level at which all is spent is found by halving.
+    A part of the cost is a number times the x of some streams. At a price of `level` for each unit of an exponent,
+    a stream is kept until it causes that; the level at which all is spent is found by halving.
     """
     x = np.ones(len(exponents))
     low, high = budget / exponents.sum(), budget / exponents.min()

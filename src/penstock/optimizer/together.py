@@ -1,8 +1,9 @@
 """Several queries on shared streams: the drop boxes of all of them at once, under one budget.
 
-With windows of rows, what a plan brings and takes is linear in the shares kept, so the drop boxes that bring most in all,
-each query counted by its weight, solve a linear program. The plans that go with them are found in turn: for what is kept
-the cheapest plan of each query, for these plans the best to keep, until nothing more is gained.
+With windows of rows, what a plan brings and takes is linear in the shares kept, so the drop boxes that bring
+most in all, each query counted by its weight, solve a linear program. The plans that go with them are found in
+turn: for what is kept the cheapest plan of each query, for these plans the best to keep, until nothing more is
+gained.
 """
 
 from collections.abc import Mapping
@@ -14,9 +15,9 @@ from scipy.optimize import linprog
 
 from penstock.errors import PlanError, nearest
 from penstock.network import Number, checked
+from penstock.optimizer.plan import Tree
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.sets import Floats, Sets, Shape
-from penstock.optimizer.plan import Tree
 from penstock.optimizer.trees import joins_of, named
 
 Boxes = Literal["stream", "query"]
@@ -54,8 +55,8 @@ def shed_together(
 ) -> SharedPlan:
     """Return plans and drop boxes for several queries that share streams and one processor.
 
-    With a box for each ``stream``, all queries see the same tuples of it; with one for each ``query``, a stream can be
-    whole for one and thinned for another. The queries' own capacities do not count here.
+    With a box for each ``stream``, all queries see the same tuples of it; with one for each ``query``, a stream
+    can be whole for one and thinned for another. The queries' own capacities do not count here.
     """
     weight = _weights(problems, weights or {})
     budget = float(checked(capacity, "the capacity", above=0, error=PlanError))
@@ -106,7 +107,8 @@ def _boxes(
 
 
 def _prices(sets: Sets, shape: Shape) -> Floats:
-    return sets.cheapest(joins_of(shape), np.eye(sets.n))[-1]
+    prices: Floats = sets.cheapest(joins_of(shape), np.eye(sets.n))[-1]
+    return prices
 
 
 def _plan(
@@ -146,11 +148,13 @@ def _check_problems(problems: Mapping[str, JoinProblem]) -> None:
     for name, problem in problems.items():
         if problem.is_timed or len(problem.join_methods) > 1:
             raise PlanError(
-                f"query {name!r} has windows of time or several methods; together, only rows and one can be planned"
+                f"query {name!r} has windows of time or several methods of joining: "
+                "several queries are planned together with windows of rows and one method only"
             )
         for stream, rate in problem.rates.items():
             first, known = rates.setdefault(stream, (name, float(rate)))
             if known != float(rate):
                 raise PlanError(
-                    f"stream {stream!r} has a rate of {known:g} in query {first!r} and of {float(rate):g} in {name!r}"
+                    f"stream {stream!r} has a rate of {known:g} in query {first!r} "
+                    f"and of {float(rate):g} in {name!r}"
                 )

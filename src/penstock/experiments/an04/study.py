@@ -1,5 +1,6 @@
 """AN04 section 6: random joins of five streams, with less and less to run them on."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ _MORE = 1e-9
 
 @dataclass(frozen=True)
 class Level:
-    """What a thousand queries show at one level of resources; gains are relative to the plan of lowest utilisation."""
+    """What the queries show at one level of resources; gains are over the plan of lowest utilisation."""
 
     resources: float
     gaining: float
@@ -44,7 +45,7 @@ class Level:
         return asdict(self)
 
 
-def sets_of(windows: dict[str, float], selectivities: dict[tuple[str, str], float]) -> Sets:
+def sets_of(windows: Mapping[str, float], selectivities: Mapping[tuple[str, str], float]) -> Sets:
     """Return the arrays of queries that differ in their rates only; a join takes a second a tuple."""
     return Sets.of(JoinProblem(dict.fromkeys(windows, 1.0), windows, selectivities, join_cost=1.0))
 
