@@ -38,7 +38,8 @@ def summary(seconds, streams, queries, **changes):
         "waiting_rows": 1234,
     }
     figures |= {"waiting_bytes": 2_345_678, "peak_bytes": 9_000_000, "abandoned_rows": 0, "setup_s": 0.05}
-    return Summary(seconds=seconds, streams=streams, queries=queries, **(figures | changes))
+    figures |= {"stream_seconds": seconds, "demand": 0.9}
+    return Summary(seconds=seconds, streams=streams, queries=queries, joins={}, **(figures | changes))
 
 
 def drawn(thing, width=80, height=24):

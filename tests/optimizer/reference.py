@@ -4,7 +4,7 @@ It shares no code with the optimizer: rates and windows go up the tree, as in th
 by set.
 """
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 from scipy.optimize import linprog
@@ -97,6 +97,28 @@ def best(problem, bushy=False):
     found = [shed(problem, tree) for tree in all_trees(problem.streams, bushy)]
     most = max(rate for rate, _ in found)
     return most, min(cost for rate, cost in found if rate >= most * (1 - 1e-9))
+
+
+def heuristic(problem):
+    """Return (tree, rate) of AN04 5.2: the best plan of a set is built of those of smaller sets, boxes and all."""
+    found = {(name,): (name, dict.fromkeys(problem.streams, 1.0), 0.0) for name in problem.streams}
+    for size in range(2, len(problem.streams) + 1):
+        for some in combinations(problem.streams, size):
+            tried = []
+            for last in reversed(some):
+                left, boxes, _ = found[tuple(name for name in some if name != last)]
+                tree, keep = (left, last), dict(boxes)
+                alone = {n: {**dict.fromkeys(keep, 0.0), n: keep[n]} for n in some}
+                gains, prices = np.array([figures(problem, tree, alone[n]) for n in some]).T
+                boxes = np.ones(size)
+                if prices.sum() > problem.budget:
+                    scaled = -gains / gains.max()
+                    boxes = linprog(scaled, [prices / problem.budget], [1.0], bounds=(0, 1)).x
+                keep.update({n: keep[n] * share for n, share in zip(some, boxes, strict=True)})
+                tried.append((gains @ boxes / (prices @ boxes), tree, keep, float(gains @ boxes)))
+            found[some] = max(tried, key=lambda each: each[0])[1:]
+    tree, _, rate = found[problem.streams]
+    return tree, rate
 
 
 def rows(size):

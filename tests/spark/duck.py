@@ -55,7 +55,7 @@ class _Job:
         for edge, table in work.takes.items():
             arriving[edge.target, edge.port].append(self.entry(edge, table))
         roots = {query.root for query in network.queries}
-        rows, taken, made = {}, {}, {}
+        rows, taken, made, by_port = {}, {}, {}, {}
         for operator in network.operators:
             inputs = {
                 port: arriving[operator.name, port]
@@ -68,7 +68,11 @@ class _Job:
                 self.applied(operator.name, port, table) for port, tables in inputs.items() for table in tables
             ]
             out = pa.concat_tables(outs)
-            taken[operator.name] = sum(table.num_rows for tables in inputs.values() for table in tables)
+            ports = range(len(operator.inputs))
+            counts = tuple(sum(table.num_rows for table in inputs.get(port, ())) for port in ports)
+            taken[operator.name] = sum(counts)
+            if len(counts) > 1:
+                by_port[operator.name] = counts
             made[operator.name] = out.num_rows
             edges = network.out_edges.get(operator.name, ())
             if operator.name in roots or any(edge not in work.through for edge in edges):
@@ -76,7 +80,7 @@ class _Job:
             for edge in edges:
                 if edge in work.through:
                     arriving[edge.target, edge.port].append(out.select(self.names(edge, out)))
-        return Outcome(rows, taken, made, 0)
+        return Outcome(rows, taken, made, 0, by_port)
 
     def names(self, edge, table: pa.Table) -> list[str]:
         hidden = [name for name in table.column_names if name in (TIME, ARRIVAL) or name.startswith("__seq")]

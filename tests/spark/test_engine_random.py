@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.language import Script
+from penstock.language.steps import Join
 from penstock.policies import POLICIES, Exhaustive, Limited
 from penstock.spark.admission import Arrived
 from penstock.spark.columns import hidden_in
@@ -46,7 +47,7 @@ class Drive:
 
     def happen(self) -> None:
         choices = [self.admit, self.admit, self.start, self.start, self.finish, self.finish, self.end_stream]
-        self.random.choice([*choices, self.create, self.drop, self.change, self.fail])()
+        self.random.choice([*choices, self.create, self.drop, self.change, self.fail, self.reorder])()
         self.now += self.random.randrange(1, 1000)
         self.engine.finish_endings()
         self.engine.release()
@@ -76,6 +77,15 @@ class Drive:
                 of_each = split(emitted.rows) if emitted.of_group else [(emitted.name, emitted.rows)]
                 for name, rows in of_each:
                     self.results[name] += zip(*[column.to_pylist() for column in rows.columns], strict=True)
+
+    def reorder(self) -> None:
+        """Let rows probe in any other order: nothing depends on it."""
+        for name, step in self.engine.plan.steps.items():
+            if isinstance(step, Join):
+                ports = range(len(step.ports))
+                others = [[each for each in ports if each != port] for port in ports]
+                orders = tuple(tuple(self.random.sample(each, len(each))) for each in others)
+                self.engine.plan = self.engine.plan.ordered(name, orders)
 
     def fail(self) -> None:
         if self.runs and self.random.random() < 0.3:

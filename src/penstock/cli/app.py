@@ -13,6 +13,7 @@ from penstock.cli.examples import examples
 from penstock.cli.explain import explain
 from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
+from penstock.cli.reproduce import reproduce
 from penstock.cli.run import run
 from penstock.errors import PenstockError
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (run, explain, optimize, policies, examples, doctor):
     app.command()(command)
+app.add_typer(reproduce, name="reproduce")
 app.add_typer(bench, name="bench")
 
 

@@ -22,18 +22,26 @@ def explain(
     policy: Annotated[
         str | None, typer.Option(help="Show the units of this policy, whatever the script says.")
     ] = None,
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A run's summary, from `penstock run --json`.", exists=True, dir_okay=False
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Show what a script would run: operators, what is shared, windows, columns, units and their priorities.
 
-    Nothing is started. Exits with 1 if the script is wrong.
+    For joins, also in which order rows probe the windows, as the optimizer chooses and as written, and what
+    both would take. Nothing is started. Exits with 1 if the script is wrong.
 
     Examples: `penstock explain traffic.sql`; `penstock explain traffic.sql --policy chain`;
-    `penstock explain traffic.sql --json | jq '.queries.echo'`
+    `penstock explain traffic.sql --json | jq '.queries.echo'`;
+    `penstock run joins.sql --drain --json > run.json; penstock explain joins.sql --measured run.json`
     """
     from penstock.cli.explanation import explanation
 
-    found = explanation(file, policy)
+    found = explanation(file, policy, measured)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -41,6 +49,8 @@ def explain(
 
 
 def _show(console: Console, title: str, found: dict[str, Any]) -> None:
+    from penstock.cli.orders import shown
+
     shared = sum(len(operator["queries"]) > 1 for operator in found["operators"].values())
     counts = [
         plural(len(found["streams"]), "stream"),
@@ -61,6 +71,10 @@ def _show(console: Console, title: str, found: dict[str, Any]) -> None:
             console.print()
         elif name == found["groups"][query["group"]]["queries"][0]:
             console.print(_tree(query["group"], found["groups"][query["group"]]["queries"], found))
+            console.print()
+    for name, operator in found["operators"].items():
+        if "orders" in operator:
+            console.print(shown(name, operator))
             console.print()
     if found["units"]:
         console.print(_units(found))

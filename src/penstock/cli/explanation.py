@@ -5,27 +5,36 @@ from pathlib import Path
 from typing import Any
 
 from penstock.cli.chosen import chosen_policy
+from penstock.cli.orders import described, measured_joins, planned_joins
 from penstock.cli.style import duration
 from penstock.language.plan import Plan, always, never
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
-from penstock.language.steps import Columns, Join, Lookup, Step
+from penstock.language.steps import Columns, Join, Lookup
 from penstock.network import Edge, Network
 from penstock.policies import units_of
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
-AS_WRITTEN = "There is no optimizer yet: joins run in the order written, streams that a condition links first."
+SAMPLED = "Orders of joins are by declared rates and sampled keys; a run chooses by what it measures, and again."
+AS_WRITTEN = "SET optimize = false: joins run in the order written, streams that a condition links first."
 
 
-def explanation(file: Path, given: str | None) -> dict[str, Any]:
-    """Return everything there is to say about a script under a policy, or its own, as JSON has it."""
+def explanation(file: Path, given: str | None, measured: Path | None = None) -> dict[str, Any]:
+    """Return everything there is to say about a script under a policy, or its own, as JSON has it.
+
+    Of joins, what the run found out whose summary is in the file `measured`, if there is one.
+    """
     script = Script.read(file)
     policy = chosen_policy(given, script)
     plan = Plan.of(script, always if script.settings.get("groups", True) else never)
     network, wanted = plan.network, plan.wanted()
     notes = [ASSUMED]
-    if any(isinstance(step, Join) or _is_stored(step) for step in plan.steps.values()):
-        notes.append(AS_WRITTEN)
+    optimize = script.settings.get("optimize", True)
+    joins = {name: described(join, optimize=optimize) for name, join in planned_joins(script, plan).items()}
+    if measured is not None:
+        joins |= {name: join for name, join in measured_joins(measured).items() if name in joins}
+    elif joins:
+        notes.append(SAMPLED if optimize else AS_WRITTEN)
     operators = {
         operator.name: {
             "kind": operator.kind,
@@ -33,6 +42,7 @@ def explanation(file: Path, given: str | None) -> dict[str, Any]:
             "sql": plan.steps[operator.name].sql,
             "queries": _served(plan, network.users[operator.name]),
             **_more(plan, operator.name),
+            **joins.get(operator.name, {}),
         }
         for operator in network.operators
     }
@@ -74,15 +84,7 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
         return {"table": step.table.name, "prefix": step.prefix}
     if not isinstance(step, Join):
         return {}
-    return {
-        "windows": [{"stream": port.stream, "window": _window(port.window)} for port in step.ports],
-        "order": {
-            step.ports[port].stream + (f"#{port}" if port else ""): [
-                step.ports[other].stream for other in step.order_from(port)
-            ]
-            for port in range(len(step.ports))
-        },
-    }
+    return {"windows": [{"stream": port.stream, "window": _window(port.window)} for port in step.ports]}
 
 
 def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, Any]:
@@ -106,10 +108,6 @@ def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, A
         },
         "reads": {stream.name: _in_order(stream, reads[stream.name]) for stream in streams},
     }
-
-
-def _is_stored(step: Step) -> bool:
-    return isinstance(step, Lookup) and not step.table.is_constants
 
 
 def _served(plan: Plan, users: Iterable[str]) -> list[str]:

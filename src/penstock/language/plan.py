@@ -213,6 +213,16 @@ class Plan:
         """Return the plan with the same network, newly measured."""
         return replace(self, network=network)
 
+    def join(self, name: str) -> Join:
+        """Return what the operator of that name does, which is to join."""
+        step = self.steps[name]
+        assert isinstance(step, Join)
+        return step
+
+    def ordered(self, name: str, orders: tuple[tuple[int, ...], ...]) -> "Plan":
+        """Return the plan in which the rows of a join probe in these orders."""
+        return replace(self, steps={**self.steps, name: replace(self.join(name), orders=orders)})
+
     def type_of(self, node: str, column: str) -> str:
         """Return Spark's type of a column that a stream or an operator below the results sends on."""
         step = self.steps.get(node)

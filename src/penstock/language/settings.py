@@ -37,6 +37,7 @@ SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
     "chunk_rows": (_whole, "most rows of a chunk"),
     "batch_rows": (_whole, "most rows one run of a unit takes (limited service); unset: all that wait"),
     "groups": (_truth, "whether queries that differ only in constants run as one; true unless set"),
+    "optimize": (_truth, "whether joins of several streams run in the order that costs least; true unless set"),
     "in_flight": (_whole, "how many jobs run at the same time"),
     "quantum": (duration, "how long a train of several units may take, as '500 ms'; 0: one unit a job"),
     "publish": (duration, "how often groups publish to their queries' folders, as '30 s'; unset: at the end"),

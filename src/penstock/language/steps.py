@@ -150,6 +150,8 @@ class Join:
 
     ports: tuple[Port, ...]
     conditions: tuple[Condition, ...]
+    orders: tuple[tuple[int, ...], ...] = ()
+    """For every port, the others in the order in which its rows probe them; none: as written."""
 
     @property
     def sql(self) -> str:
@@ -176,7 +178,11 @@ class Join:
         return tuple(found)
 
     def order_from(self, port: int) -> tuple[int, ...]:
-        """Return the order in which a row of `port` probes the others: as written, connected ones first."""
+        """Return the order in which a row of `port` probes the others."""
+        return self.orders[port] if self.orders else self.written_from(port)
+
+    def written_from(self, port: int) -> tuple[int, ...]:
+        """Return the order in which a row of `port` would probe the others as written, connected ones first."""
         taken, left = [port], [other for other in range(len(self.ports)) if other != port]
         while left:
             linked = [

@@ -2,6 +2,7 @@
 
 from penstock.optimizer.filters import Filter, FilterPlan, by_rank, filter_plan
 from penstock.optimizer.plan import JoinPlan
+from penstock.optimizer.probing import ProbeCosts, Probing
 from penstock.optimizer.problem import JoinMethod, JoinProblem
 from penstock.optimizer.search import optimize, plans
 
@@ -11,6 +12,8 @@ __all__ = [
     "JoinMethod",
     "JoinPlan",
     "JoinProblem",
+    "ProbeCosts",
+    "Probing",
     "by_rank",
     "filter_plan",
     "optimize",

@@ -12,7 +12,7 @@ from penstock.language.group import Group
 from penstock.language.plan import MayGroup, Plan, always
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
-from penstock.language.steps import ARRIVAL, Columns, Join, Lookup
+from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup
 from penstock.network import Edge, Number
 from penstock.policies import Policy, Scheduler, Service, Train, Unit, Waiting, policy_named
 from penstock.spark.admission import Admitted, Arrived, admitted
@@ -21,6 +21,7 @@ from penstock.spark.grouped import constants_of, emitted_by, of_members
 from penstock.spark.job import Outcome, Work
 from penstock.spark.log import Piece, Queue, StreamLog
 from penstock.spark.measures import Costs, moved
+from penstock.spark.planner import Planner
 from penstock.spark.probes import probed_windows
 from penstock.spark.state import Emitted, QueryState, Run
 from penstock.spark.walks import Way, way_from
@@ -63,6 +64,7 @@ class Engine:
         may_group: MayGroup = always,
         quantum_s: float = 0.0,
         slots: int = 1,
+        optimize: bool = True,
     ) -> None:
         self.streams = {name: StreamLog(stream) for name, stream in streams.items()}
         self.queries: dict[str, QueryState] = {}
@@ -76,6 +78,8 @@ class Engine:
         self._may_group = may_group
         self._quantum_s = quantum_s
         self.slots = slots
+        self.planner = Planner(self.costs)
+        self._optimize = optimize
         self._probed: dict[str, float] = {}
         self._numbers = 0
         self._ending: set[str] = set()
@@ -162,6 +166,14 @@ class Engine:
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
                     self._windows.setdefault(each.stream, []).append((name, port))
+        if self._optimize:
+            self.planner.move_to(plan)
+
+    def _go_on_with(self, plan: Plan, rates: Mapping[str, float]) -> None:
+        """Go on with a plan that differs in the orders of its joins, and with what was measured or is expected."""
+        self.plan = plan.measured(self.costs.applied(plan.network, rates))
+        self._scheduler.move_to(self.plan.network)
+        self._served.clear()
 
     def finish_endings(self) -> list[str]:
         """Remove the dropped queries for which nothing waits any more, and return their names."""
@@ -210,6 +222,8 @@ class Engine:
         log = self.streams[stream]
         passed = admitted(log.definition, arrived, log.next_sequence, log.newest)
         log.next_sequence, log.newest = passed.next_sequence, passed.newest
+        if log.oldest is None and passed.rows.num_rows:
+            log.oldest = int(numbers(passed.rows, TIME).min())
         for start in range(0, passed.rows.num_rows, chunk_rows):
             piece = self._piece(passed.rows.slice(start, chunk_rows))
             for edge in self.plan.network.out_edges.get(stream, ()):
@@ -255,6 +269,9 @@ class Engine:
 
         Trains take as long as `least_s`, if units wait and there may be more than one in a train at all.
         """
+        planned = self.planner.first(self.plan, self.streams)
+        if planned is not self.plan:
+            self._go_on_with(planned, {})
         most = LONGEST_TRAIN if self.costs.is_measured else FIRST_TRAIN
         quantum_s = max(self._quantum_s, least_s)
         train = Train(self.costs.setup_s, quantum_s, most, least_s, self.costs.pace) if self._quantum_s else None
@@ -298,14 +315,14 @@ class Engine:
             if key not in together:
                 together[key] = pa.concat_tables([piece.table for piece in pieces])
             takes[edge] = of_members(self.plan, edge, together[key])
-        probes = probed_windows(self.plan, self._wanted, self.streams, taken, through)
+        probes, spans = probed_windows(self.plan, self._wanted, self.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}
         constants = {
             step.table.name: self._constants_of(step.table.name)
             for step in map(self.plan.steps.__getitem__, reached)
             if isinstance(step, Lookup) and step.table.is_constants
         }
-        return Work(self.plan, takes, through, probes, self._wanted, constants, partitions)
+        return Work(self.plan, takes, through, probes, self._wanted, constants, partitions, spans=spans)
 
     def _constants_of(self, name: str) -> pa.Table:
         group = self.plan.groups[name]
@@ -367,8 +384,7 @@ class Engine:
 
         Of a stream further left in FROM, rows of the same time precede it, of one further right they do not.
         """
-        step = self.plan.steps[join.target]
-        assert isinstance(step, Join)
+        step = self.plan.join(join.target)
         users = (name for user in self.plan.network.users[join.target] for name in self.plan.served_by(user))
         if all(self.queries[user].ends is not None for user in users):
             return math.inf
@@ -402,15 +418,13 @@ class Engine:
                 del log.pieces[:passed]
 
     def _passed(self, log: StreamLog, join: str, port: int) -> int:
-        step = self.plan.steps[join]
-        assert isinstance(step, Join)
+        step = self.plan.join(join)
         low = min(self._earliest_probe(join, other) for other in range(len(step.ports)) if other != port)
         return log.needed_from(step.ports[port].window, low)
 
     def _earliest_probe(self, join: str, port: int) -> float:
         """Return the earliest time of a row of that port that may still come to probe."""
-        step = self.plan.steps[join]
-        assert isinstance(step, Join)
+        step = self.plan.join(join)
         earliest = min(self.streams[step.ports[port].stream].frontier + 1, self._first_waiting(step, join, port))
         return min([earliest, *(run.first_time for run in self.in_flight)])
 
@@ -434,6 +448,7 @@ class Engine:
         """Take in what a job made: rows that wait further on, results for sinks, measures."""
         self.in_flight.remove(run)
         self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
+        self.planner.ran(run.work, outcome)
         for (join, _, _), window in run.work.probes.items():
             self._probed[join] = moved(self._probed.get(join, window.num_rows), window.num_rows)
         emitted: list[Emitted] = []
@@ -485,9 +500,7 @@ class Engine:
 
     def relearn(self, rates: Mapping[str, float]) -> None:
         """Let the scheduler go on with what was measured."""
-        self.plan = self.plan.measured(self.costs.applied(self.plan.network, rates))
-        self._scheduler.move_to(self.plan.network)
-        self._served.clear()
+        self._go_on_with(self.planner.again(self.plan, self.streams), rates)
 
 
 def _as_measured(unit: Unit) -> tuple[Number, Number | None]:

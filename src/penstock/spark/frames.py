@@ -6,17 +6,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.language.steps import Lookup
+from penstock.language.steps import Lookup, named
 from penstock.spark.columns import spark_type
 from penstock.spark.ranges import binned
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
-    """Return an Arrow table as Spark's, in so many partitions; Connect takes none without rows."""
+    """Return an Arrow table as Spark's, in so many partitions.
+
+    One without rows is written as a query that finds none: Connect takes no empty table, classic Spark would start
+    Python workers for it, and from this Spark sees that nothing can come of it.
+    """
     if table.num_rows:
         return spark.createDataFrame(cut(table, partitions))
-    schema = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in table.schema)
-    return spark.createDataFrame([], schema)
+    columns = [named(f"CAST(NULL AS {spark_type(field.type)})", field.name) for field in table.schema]
+    return spark.sql(f"SELECT {', '.join(columns)} WHERE false")
 
 
 def cut(table: pa.Table, parts: int) -> pa.Table:

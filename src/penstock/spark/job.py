@@ -40,6 +40,8 @@ class Work:
     """Into how many parts the rows of an entry are cut."""
     only: frozenset[str] | None = None
     """The operators whose output is wanted; None: all that has one."""
+    spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """For every join and port, over how many seconds the rows spread that probe."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Outcome:
     taken: Mapping[str, int]
     made: Mapping[str, int]
     window_rows: int
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of joins, what they took by each port."""
 
 
 class Builder:
@@ -59,9 +63,9 @@ class Builder:
         self._frames = frames
         self._work = work
         self._observed: dict[str, Observation] = {}
-        self._entry_rows: dict[str, int] = defaultdict(int)
+        self._entry_rows: dict[tuple[str, int], int] = defaultdict(int)
         self._arriving: dict[tuple[str, int], list[Rows]] = defaultdict(list)
-        self._feeds: dict[str, list[str]] = defaultdict(list)
+        self._feeds: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._rows = sum(table.num_rows for table in work.takes.values())
         self._window_rows = 0
         self._given: dict[int, Rows] = {}
@@ -77,13 +81,18 @@ class Builder:
             return Outcome(rows, {}, {}, 0)
         counts = {name: _counted(observation) for name, observation in self._observed.items()}
         made |= {name: count for name, count in counts.items() if count is not None}
-        made |= {name: made[above] - self._entry_rows[above] for name, above in self._mirrored.items()}
-        taken = {
-            name: self._entry_rows[name] + sum(made[source] for source in self._feeds[name])
-            for name in made
-            if made.keys() >= set(self._feeds[name])
-        }
-        return Outcome(rows, taken, made, self._window_rows)
+        made |= {name: made[above] - self._entry_rows[above, 0] for name, above in self._mirrored.items()}
+        ports = {name: found for name in made if (found := self._taken(name, made)) is not None}
+        taken = {name: sum(by_port) for name, by_port in ports.items()}
+        joins = {name: by_port for name, by_port in ports.items() if len(by_port) > 1}
+        return Outcome(rows, taken, made, self._window_rows, joins)
+
+    def _taken(self, name: str, made: Mapping[str, int]) -> tuple[int, ...] | None:
+        """Return how many rows an operator took by each port; None if what was made below it is not known."""
+        ports = [(name, port) for port in range(len(self._work.plan.network.in_edges[name]))]
+        if not made.keys() >= {source for port in ports for source in self._feeds[port]}:
+            return None
+        return tuple(self._entry_rows[port] + sum(made[source] for source in self._feeds[port]) for port in ports)
 
     def result(self, operator: str) -> DataFrame:
         """Return an operator's output, not run yet."""
@@ -94,7 +103,7 @@ class Builder:
         roots = self._work.plan.roots
         for edge, table in self._work.takes.items():
             self._arriving[edge.target, edge.port].append(self._entry(edge, table))
-            self._entry_rows[edge.target] += table.num_rows
+            self._entry_rows[edge.target, edge.port] += table.num_rows
         leaving: dict[str, Rows] = {}
         for operator in network.operators:
             name = operator.name
@@ -112,7 +121,7 @@ class Builder:
                 leaving[name] = self._pruned(name, rows, root=name in roots)
             for edge, each in zip(onward, self._handed_on(name, rows, onward, name in leaving), strict=True):
                 self._arriving[edge.target, edge.port].append(each)
-                self._feeds[edge.target].append(name)
+                self._feeds[edge.target, edge.port].append(name)
         if self._work.only is not None:
             leaving = {name: rows for name, rows in leaving.items() if name in self._work.only}
         return leaving
@@ -246,7 +255,8 @@ class Builder:
     def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
         window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
-        rows = Rows(self._frames.of(window, 1 + window.num_rows // PARTITION_ROWS))
+        parts = max(1 + window.num_rows // PARTITION_ROWS, self._work.partitions)
+        rows = Rows(self._frames.of(window, parts))
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)

@@ -140,6 +140,8 @@ class StreamLog:
     next_sequence: int = 0
     newest: int | None = None
     """The latest time of any row so far."""
+    oldest: int | None = None
+    """The earliest."""
     known_until: int | None = None
     """Where the source itself says that no earlier row will come: generated streams, by the clock."""
     ended: bool = False
@@ -153,6 +155,11 @@ class StreamLog:
         if self.newest is None or self.known_until is not None:
             return known
         return self.newest - self.definition.lateness_us - 1
+
+    @property
+    def span_s(self) -> float:
+        """How much of its time a stream has covered, in seconds."""
+        return 0.0 if self.newest is None or self.oldest is None else (self.newest - self.oldest) / 1e6
 
     @property
     def bytes(self) -> int:

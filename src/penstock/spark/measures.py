@@ -9,7 +9,7 @@ from statistics import geometric_mean
 import numpy as np
 from scipy.optimize import nnls
 
-from penstock.network import Network, Operator
+from penstock.network import Network, Number, Operator
 from penstock.spark.job import Outcome
 
 ALPHA = 0.175
@@ -35,9 +35,10 @@ class Costs:
         self.jobs = 0
         self.busy_s = 0.0
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
-        self._costs: dict[str, float] = {}
-        self._ran: set[str] = set()
-        """Operators that have run: the first time says more about Spark's compiler than about their rows."""
+        self._costs: dict[str, tuple[float, ...]] = {}
+        """Seconds a row, for each input of an operator."""
+        self._ran: set[tuple[str, int]] = set()
+        """Inputs of operators that ran: the first time says more about Spark's compiler than about their rows."""
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
 
@@ -83,7 +84,8 @@ class Costs:
         for name, taken in work.items():
             fanout = outcome.made[name] / taken
             self._selectivities[name] = moved(self._selectivities.get(name, fanout), fanout)
-        thought = sum(taken * float(max(known[name].costs)) for name, taken in work.items())
+        inputs = {name: _served(name, outcome.ports.get(name)) for name in work}
+        thought = sum(_seconds(known[name], taken, outcome.ports.get(name)) for name, taken in work.items())
         seconds = max(seconds, 1e-6)
         self._recent.append((units, outcome.window_rows, thought, seconds))
         if self.jobs % ESTIMATED_EVERY == 0:
@@ -92,11 +94,21 @@ class Costs:
         spent = max(seconds - overhead, _LEAST_COST)
         if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
-            for name in self._ran.intersection(work):
-                before = float(max(known[name].costs))
-                cost = max(before * ratio, _LEAST_COST)
-                self._costs[name] = moved(self._costs.get(name, before), cost)
-        self._ran.update(work)
+            for name in (name for name, some in inputs.items() if some <= self._ran):
+                before = tuple(map(float, known[name].costs))
+                pairs = zip(self._costs.get(name, before), before, strict=True)
+                self._costs[name] = tuple(moved(old, max(each * ratio, _LEAST_COST)) for old, each in pairs)
+        self._ran.update(*inputs.values())
+
+    def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
+        """Take these for what a row of each input costs an operator, and makes, until it is measured again."""
+        self._costs[name] = tuple(max(cost, _LEAST_COST) for cost in costs)
+        if fanout is not None:
+            self._selectivities[name] = fanout
+
+    def of(self, name: str) -> tuple[float, ...] | None:
+        """Return what a row of each input costs an operator, as far as is known."""
+        return self._costs.get(name)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
@@ -118,7 +130,9 @@ class Costs:
                 most = 1.0 if known[name].kind in ("select", "project") else float("inf")
                 selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
         costs = {name: cost for name, cost in self._costs.items() if name in known}
-        network = network.measured(costs=_expected(known, costs) | costs, selectivities=selectivities, rates=rates)
+        by_name: dict[str, Number | tuple[Number, ...]] = {**_expected(known, costs)}
+        by_name |= {name: cost if len(cost) > 1 else cost[0] for name, cost in costs.items()}
+        network = network.measured(costs=by_name, selectivities=selectivities, rates=rates)
         ideals = {query.name: self.ideal_s(network, query.name) for query in network.queries}
         return network.measured(ideals=ideals)
 
@@ -127,14 +141,26 @@ class Costs:
         return self.setup_s + self.unit_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
 
 
-def _expected(known: Mapping[str, Operator], costs: Mapping[str, float]) -> dict[str, float]:
+def _served(name: str, by_input: tuple[int, ...] | None) -> set[tuple[str, int]]:
+    """Return the inputs of an operator from which rows came; one, where it is not known which."""
+    return {(name, place) for place, rows in enumerate(by_input) if rows} if by_input else {(name, 0)}
+
+
+def _seconds(operator: Operator, rows: int, by_input: tuple[int, ...] | None) -> float:
+    """Return how long rows were thought to take, by the input they came from if that is known."""
+    if by_input is None:
+        return rows * float(max(operator.costs))
+    return sum(some * float(cost) for some, cost in zip(by_input, operator.costs, strict=True))
+
+
+def _expected(known: Mapping[str, Operator], costs: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
     """Return what operators may cost that were not measured: the geometric mean of those of their kind.
 
     Not the latest, nor the arithmetic mean: a few dear ones would make all the others look dear.
     """
     by_kind: dict[str, list[float]] = {}
     for name, cost in costs.items():
-        by_kind.setdefault(known[name].kind, []).append(cost)
+        by_kind.setdefault(known[name].kind, []).append(geometric_mean(cost))
     usual = {kind: geometric_mean(measured) for kind, measured in by_kind.items()}
     return {name: usual[operator.kind] for name, operator in known.items() if operator.kind in usual}
 

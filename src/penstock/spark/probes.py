@@ -47,16 +47,18 @@ def probed_windows(
     streams: Mapping[str, StreamLog],
     taken: Mapping[Edge, Iterable[Piece]],
     through: frozenset[Edge],
-) -> dict[tuple[str, int, int], pa.Table]:
-    """Return for every join a run reaches, port of its rows and other port, the rows of the other's window."""
+) -> tuple[dict[tuple[str, int, int], pa.Table], dict[tuple[str, int], float]]:
+    """Return for every join a run reaches, port of its rows and other port, the rows of the other's window.
+
+    And for every join and port, over how many seconds the rows spread that probe.
+    """
     probing: dict[Edge, _Probing] = defaultdict(_Probing)
     for entry, pieces in taken.items():
         for edge in joins_from(plan, entry, through):
             probing[edge].add(pieces)
     found: dict[tuple[str, int, int], pa.Table] = {}
     for edge, rows in probing.items():
-        join = plan.steps[edge.target]
-        assert isinstance(join, Join)
+        join = plan.join(edge.target)
         at_hand: dict[int, _Probing | pa.Table] = {edge.port: rows}
         for other in join.order_from(edge.port):
             port = join.ports[other]
@@ -65,7 +67,7 @@ def probed_windows(
             low, high = int(rows.low), int(rows.high)
             window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
             found[edge.target, edge.port, other] = at_hand[other] = window
-    return found
+    return found, {(edge.target, edge.port): (rows.high - rows.low) / 1e6 for edge, rows in probing.items()}
 
 
 def _keys(

@@ -29,7 +29,7 @@ from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
 from penstock.spark.state import Run
-from penstock.spark.summary import Counts, Summary, query_summary, stream_summary
+from penstock.spark.summary import Counts, Summary, join_summaries, query_summary, stream_summary
 
 POLICY = "bsd"
 CHUNK_ROWS = 50_000
@@ -94,6 +94,7 @@ class Runtime:
             self._may_group,
             settings.get("quantum", QUANTUM_US) / 1e6,
             slots_of(spark),
+            settings.get("optimize", True),
         )
         self._around = Surroundings(
             spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
@@ -467,6 +468,8 @@ class Runtime:
             with self._relearning:
                 self.engine.relearn({name: counts.rows / passed for name, counts in self._counts.items()})
             self._relearned = self._now
+        while self.engine.planner.changes:
+            self._on_event(self.engine.planner.changes.pop(0))
 
     def _watch(self) -> None:
         if self._publish_us and self._now - self._published >= self._publish_us:
@@ -502,6 +505,7 @@ class Runtime:
         now = self._clock.now_us()
         passed = max((now - self._started) / 1e6, 1e-6)
         engine = self.engine
+        span_s = max((log.span_s for log in engine.streams.values()), default=0.0)
         return Summary(
             policy=engine.policy.name,
             mode=engine.mode,
@@ -514,8 +518,11 @@ class Runtime:
             peak_bytes=self._peak,
             abandoned_rows=self._abandoned,
             setup_s=engine.costs.overhead_s(0) if engine.costs.is_measured else None,
+            stream_seconds=span_s,
+            demand=engine.costs.busy_s / max(span_s, 1e-6),
             streams={name: stream_summary(engine, name, counts, now) for name, counts in self._counts.items()},
             queries={name: query_summary(engine, name) for name in engine.queries},
+            joins=join_summaries(engine),
         )
 
 

@@ -54,6 +54,21 @@ class QuerySummary:
 
 
 @dataclass(frozen=True)
+class JoinSummary:
+    """A join of three streams or more: in which order the rows of each probe the others, what that takes.
+
+    Utilisations are shares of the machine at the pace of the streams, `as_written` in the order of the script.
+    """
+
+    orders: Mapping[str, tuple[str, ...]]
+    utilization: float
+    written: Mapping[str, tuple[str, ...]]
+    as_written: float
+    rates: Mapping[str, float]
+    selectivities: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Summary:
     """A run."""
 
@@ -69,8 +84,13 @@ class Summary:
     peak_bytes: int
     abandoned_rows: int
     setup_s: float | None
+    stream_seconds: float
+    """How much of the streams' own time has come in."""
+    demand: float
+    """The share of the machine that they took, at their own pace: seconds of jobs, by seconds of the streams."""
     streams: Mapping[str, StreamSummary]
     queries: Mapping[str, QuerySummary]
+    joins: Mapping[str, JoinSummary]
 
     @property
     def rows_in(self) -> int:
@@ -112,6 +132,25 @@ def stream_summary(engine: Engine, name: str, counts: Counts, now_us: int) -> St
         ended=log.ended,
         held=counts.held,
     )
+
+
+def join_summaries(engine: Engine) -> dict[str, JoinSummary]:
+    """Return how the joins probe that there was something to choose for."""
+    found = {}
+    for name, plan in engine.planner.plans.items():
+        span_s = max(engine.streams[port.stream].span_s for port in plan.join.ports)
+        found[name] = JoinSummary(
+            orders=plan.named(plan.current),
+            utilization=engine.planner.utilization(name, plan.current, span_s),
+            written=plan.named(plan.written),
+            as_written=engine.planner.utilization(name, plan.written, span_s),
+            rates={each: float(rate) for each, rate in plan.probing.problem.rates.items()},
+            selectivities={
+                f"{one},{other}": float(share)
+                for (one, other), share in plan.probing.problem.selectivities.items()
+            },
+        )
+    return found
 
 
 def query_summary(engine: Engine, name: str) -> QuerySummary:

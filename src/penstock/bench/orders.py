@@ -1,0 +1,121 @@
+"""A join of four streams, written in a bad order: the optimizer's order beside it, in time and prediction."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.bench.comparisons import Comparison
+from penstock.bench.machine import described
+from penstock.language.script import Script
+from penstock.spark.runtime import Runtime
+from penstock.spark.session import spark_session
+from penstock.spark.sinks import Memory
+from penstock.spark.summary import Summary
+
+HEAP = "4g"
+FASTER, WITHIN = 2.0, 0.3
+QUERY, JOIN = "answered", "join.1"
+SHOP = """
+-- A shop with ten sites. Almost every visit is at the site of many orders, and hardly any order is called about.
+CREATE STREAM orders (site INT, item INT, customer INT, price INT)
+  FROM poisson WITH (rate = 400, seed = 1, site_high = 9, item_high = 99, customer_high = 999999, {length});
+CREATE STREAM visits (site INT, page INT)
+  FROM poisson WITH (rate = 400, seed = 2, site_high = 9, {length});
+CREATE STREAM stock (item INT, left_over INT)
+  FROM poisson WITH (rate = 400, seed = 3, item_high = 99, {length});
+CREATE STREAM calls (customer INT, topic INT)
+  FROM poisson WITH (rate = 100, seed = 4, customer_high = 999999, {length});
+CREATE QUERY answered AS
+  SELECT o.price, v.page, s.left_over, c.topic
+  FROM orders [RANGE 5 SECONDS] AS o, visits [RANGE 5 SECONDS] AS v,
+       stock [RANGE 5 SECONDS] AS s, calls [RANGE 5 SECONDS] AS c
+  WHERE o.site = v.site AND o.item = s.item AND o.customer = c.customer;
+SET batch_rows = 4000;
+SET optimize = {optimize};
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: how it went, and what it gave, in one order."""
+
+    summary: Summary
+    results: pa.Table
+
+
+def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> dict[str, Any]:
+    """Run the script in both orders by turns, and return what that gave, as JSON has it.
+
+    The first run of each order is not counted: Spark compiles then. What it measured is what predictions are
+    made of; both are made in the optimizer's order, before the runs that they are compared with.
+    """
+    runs: dict[bool, list[Measured]] = {True: [], False: []}
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
+        spark_session(settings={"spark.driver.memory": HEAP}) as spark,
+    ):
+        for turn in range(repeat + 1):
+            for optimize in (True, False):
+                order = "the optimizer's order" if optimize else "the order written"
+                on_stage(f"{order}, run {turn} of {repeat}" if turn else f"{order}, to warm up")
+                sink = Memory()
+                runtime = Runtime(script(seconds, optimize=optimize), spark, [sink], Path(folder), drain=True)
+                summary = runtime.run()
+                runs[optimize].append(Measured(summary, _sorted(sink.results[QUERY])))
+    predicted = runs[True][0].summary.joins[JOIN]
+    found = {
+        name: {
+            "orders": {stream: list(order) for stream, order in orders.items()},
+            "predicted": prediction,
+            "demand": median(each.summary.demand for each in runs[optimize][1:]),
+            "seconds": [each.summary.seconds for each in runs[optimize][1:]],
+            "jobs": [each.summary.jobs for each in runs[optimize][1:]],
+            "results": runs[optimize][0].results.num_rows,
+        }
+        for name, optimize, orders, prediction in (
+            ("optimizer", True, predicted.orders, predicted.utilization),
+            ("written", False, predicted.written, predicted.as_written),
+        )
+    }
+    first, *others = [each.results for some in runs.values() for each in some]
+    return {
+        "benchmark": "orders",
+        "machine": described(HEAP),
+        "stream_seconds": seconds,
+        "rows": runs[True][0].summary.rows_in,
+        "selectivities": dict(predicted.selectivities),
+        "plans": found,
+        "same_results": all(each.equals(first) for each in others),
+        "comparisons": [each.as_dict() for each in _comparisons(found)],
+    }
+
+
+def script(seconds: float, *, optimize: bool) -> Script:
+    """Return the script; its streams bring so many seconds of rows, as fast as they are taken."""
+    length = f"seconds = {seconds:g}, speed = 100000"
+    return Script.parse(SHOP.format(length=length, optimize=str(optimize).lower()))
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
+
+
+def _comparisons(found: dict[str, Any]) -> list[Comparison]:
+    times = {name: median(each["seconds"]) for name, each in found.items()}
+    claims = [
+        Comparison(
+            "the order written takes so many times as long",
+            "at least",
+            FASTER,
+            times["written"] / times["optimizer"],
+        )
+    ]
+    for name, words in (("optimizer", "the optimizer's order"), ("written", "the order written")):
+        error = abs(found[name]["predicted"] / found[name]["demand"] - 1)
+        claims.append(Comparison(f"{words}: error of the predicted utilisation", "at most", WITHIN, error))
+    return claims

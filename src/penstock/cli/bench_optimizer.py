@@ -1,0 +1,101 @@
+"""`penstock bench optimizer`: how long the searches for a plan take, by the number of streams."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from penstock.cli.bench_parts import comparisons_table
+from penstock.cli.style import COMPACT, NONE, wide_console
+
+
+def optimizer(
+    most: Annotated[int, typer.Option(help="The most streams.", min=2, max=16, metavar="N")] = 12,
+    repeat: Annotated[int, typer.Option(help="Problems of each size.", min=1, metavar="N")] = 3,
+    seed: Annotated[int, typer.Option(help="Of the random problems.", min=0, metavar="N")] = 1,
+    report: Annotated[
+        Path | None, typer.Option(help="Draw the times on this page.", metavar="FILE.html", dir_okay=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+) -> None:
+    """Plan random joins that have to shed by each method, and measure how long it takes and what it brings.
+
+    A method that took over five seconds for an answer gets no larger problems. Takes about a minute. Exits with 1
+    if a required time is exceeded.
+
+    Examples: `penstock bench optimizer --most 8`; `penstock bench optimizer --json | jq .methods`
+    """
+    from penstock.bench.optimizer import measured
+
+    if report and not report.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {report.parent} to write {report.name} to")
+    with Console(stderr=True).status("") as status:
+        found = measured(most, repeat, seed, status.update)
+    if report:
+        from penstock.report.optimizer import page
+
+        report.write_text(page(found))
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        screen = wide_console()
+        screen.print(_times(found))
+        for each in found["methods"]:
+            if each["stopped"]:
+                screen.print(f"{each['method']} {each['stopped']}.", highlight=False)
+        for part in (_rates(found), comparisons_table(found["comparisons"])):
+            screen.print()
+            screen.print(part)
+        if report:
+            screen.print(f"\n{report} has a plot.", highlight=False)
+    if any(each["holds"] is False for each in found["comparisons"]):
+        raise typer.Exit(code=1)
+
+
+def _times(found: Mapping[str, Any]) -> Table:
+    title = f"Milliseconds for a plan: median and longest of {found['repeat']}"
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("streams", justify="right", no_wrap=True)
+    for each in found["methods"]:
+        for header in (each["method"], "max"):
+            table.add_column(header, justify="right", no_wrap=True)
+    for streams in range(2, found["most"] + 1):
+        cells = (
+            NONE if timed is None else _milliseconds(timed[key])
+            for timed in _of_size(found["methods"], streams)
+            for key in ("median_s", "longest_s")
+        )
+        table.add_row(str(streams), *cells)
+    return table
+
+
+def _rates(found: Mapping[str, Any]) -> Table:
+    title = "Rate ÷ the exact method's: average and lowest"
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("streams", justify="right", no_wrap=True)
+    others = [each for each in found["methods"] if each["method"] != "exact"]
+    for each in others:
+        for header in (each["method"], "min"):
+            table.add_column(header, justify="right", no_wrap=True)
+    for streams in range(2, found["most"] + 1):
+        cells = (
+            NONE if timed is None or timed[key] is None else f"{timed[key]:.3f}"
+            for timed in _of_size(others, streams)
+            for key in ("ratio", "lowest_ratio")
+        )
+        table.add_row(str(streams), *cells)
+    return table
+
+
+def _of_size(methods: Sequence[Mapping[str, Any]], streams: int) -> list[Mapping[str, Any] | None]:
+    """What each method took for so many streams, None where it was not asked."""
+    return [next((each for each in method["series"] if each["streams"] == streams), None) for method in methods]
+
+
+def _milliseconds(value: float) -> str:
+    return f"{1000 * value:.1f}" if value < 0.00995 else f"{1000 * value:,.0f}"

@@ -1,0 +1,83 @@
+"""What `penstock explain` says about the orders in which rows probe: the optimizer's beside the script's."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, rate
+from penstock.errors import RunError
+from penstock.language.plan import Plan
+from penstock.language.script import Script
+from penstock.language.steps import Join
+from penstock.spark.planning import ProbePlan, planned
+from penstock.spark.sampling import sampled
+
+SPAN_S = 0.1
+"""The time over which the rows of a job are taken to spread, before any has run."""
+LARGEST_FILE = 10_000_000
+
+
+def planned_joins(script: Script, plan: Plan) -> dict[str, ProbePlan]:
+    """Return the plans of a script's joins, by rates as declared and keys as sampled."""
+    names = [name for name, step in plan.steps.items() if isinstance(step, Join)]
+    streams = {port.stream for name in names for port in plan.join(name).ports}
+    samples = {name: sampled(script.streams[name], script.folder) for name in sorted(streams)}
+    found = {}
+    for name in names:
+        ports = plan.join(name).ports
+        each = planned(plan, name, [samples[port.stream] for port in ports], [SPAN_S] * len(ports))
+        if each is not None:
+            found[name] = each
+    return found
+
+
+def described(plan: ProbePlan, *, optimize: bool) -> dict[str, Any]:
+    """Return what there is to say about one join, as JSON has it and a run's summary too."""
+    chosen = plan.best if optimize else plan.written
+    problem = plan.probing.problem
+    return {
+        "orders": {name: list(order) for name, order in plan.named(chosen).items()},
+        "utilization": plan.utilization(chosen),
+        "written": {name: list(order) for name, order in plan.named(plan.written).items()},
+        "as_written": plan.utilization(plan.written),
+        "rates": dict(problem.rates),
+        "selectivities": {f"{one},{other}": share for (one, other), share in problem.selectivities.items()},
+    }
+
+
+def measured_joins(file: Path) -> Mapping[str, Any]:
+    """Return what a run found out about its joins, from the summary that `penstock run --json` printed."""
+    if file.stat().st_size > LARGEST_FILE:
+        raise RunError(f"{file} is too large for the summary of a run")
+    try:
+        found = json.loads(file.read_text())
+        joins = found["joins"]
+        if not all(joins[name].keys() >= {"orders", "utilization", "written", "as_written"} for name in joins):
+            raise KeyError("joins")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise RunError(f"{file} is not what `penstock run --json` prints") from None
+    return joins  # type: ignore[no-any-return]
+
+
+def shown(name: str, join: Mapping[str, Any]) -> RenderableType:
+    """Return the orders of one join as a table, and what they take."""
+    table = Table(title=f"{name}: which windows a row probes, in order", box=SIMPLE_HEAD, **COMPACT)
+    for header in ("a row of", "rows/s", "chosen", "as written"):
+        table.add_column(header, justify="right" if header == "rows/s" else "left", overflow="fold")
+    for stream, order in join["orders"].items():
+        written = join["written"][stream]
+        other = Text(", ".join(written)) if written != order else Text("the same", style="dim")
+        table.add_row(stream, rate(join["rates"][stream]), ", ".join(order), other)
+    takes = Text.assemble(
+        "predicted utilisation: ",
+        (f"{join['utilization']:.3%} of a processor", "bold"),
+        f", {join['as_written']:.3%} as written",
+    )
+    pairs = ", ".join(f"{pair.replace(',', '–')} {share:.3g}" for pair, share in join["selectivities"].items())
+    return Group(table, takes, Text(f"selectivities: {pairs or 'none: a product'}", style="dim"))

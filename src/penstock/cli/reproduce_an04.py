@@ -1,0 +1,151 @@
+"""`penstock reproduce AN04`: when to choose another plan for shedding, and how good the paper's heuristic is."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE, plural, rate, wide_console
+
+
+def an04(
+    queries: Annotated[int, typer.Option(help="Random queries.", min=1, metavar="N")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.", min=0, metavar="N")] = 1,
+    steps: Annotated[
+        int, typer.Option(help="Of each search for hard problems; 0 for no search.", min=0, metavar="N")
+    ] = 1200,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the figures to this page.", metavar="FILE.html", dir_okay=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+) -> None:
+    """Optimise random joins of five streams with less and less to run them on, as in section 6 of the paper.
+
+    Every query is planned by listing all left-deep plans, by the paper's dynamic programming and by the exact
+    method. Then the problems are searched for on which the dynamic programming errs most. Half a minute in all.
+    Exits with 0 whether or not the claims hold.
+
+    Examples: `penstock reproduce AN04`; `penstock reproduce AN04 --steps 0 --report an04.html`;
+    `penstock reproduce AN04 --json | jq '.claims[] | select(.holds | not)'`
+    """
+    from penstock.experiments.an04.reproduce import reproduced
+
+    if report and not report.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {report.parent} to write {report.name} to")
+    with Console(stderr=True).status("") as status:
+        found = reproduced(queries, seed, steps, status.update)
+    if report:
+        from penstock.report.an04 import page
+
+        report.write_text(page(found))
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    screen = wide_console()
+    for part in _shown(found):
+        screen.print(part, highlight=False)
+    if report:
+        screen.print(f"\n{report} has the figures.", highlight=False)
+
+
+def _shown(found: Mapping[str, Any]) -> Iterator[Any]:
+    count = plural(found["queries"], "random query", "random queries")
+    yield _levels(found["levels"], f"{count} of five streams, seed {found['seed']}")
+    yield ""
+    yield _claims(found["claims"])
+    yield ""
+    yield _verdict(found)
+    if found["hardest"]:
+        yield ""
+        yield _searched(found["searched"])
+        yield ""
+        yield _hardest(found["hardest"])
+
+
+def _levels(levels: Sequence[Mapping[str, float]], title: str) -> Table:
+    caption = (
+        "gain: of the best plan over the one of lowest utilisation, on average, among those that gain, and the "
+        "largest; error: of the paper's heuristic"
+    )
+    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, **COMPACT)
+    for header in ("resources", "gaining", "gain", "of gaining", "largest", "error", "largest"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for level in levels:
+        gains = (level[key] for key in ("gain", "gain_of_gaining", "largest_gain"))
+        errors = (level[key] for key in ("error", "largest_error"))
+        table.add_row(
+            f"{level['resources']:.0%}",
+            f"{level['gaining']:.1%}",
+            *(f"{gain:,.2%}" for gain in gains),
+            *(f"{error:.3%}" for error in errors),
+        )
+    return table
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title="What the paper says", box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("", ratio=1)
+    for header in ("published", "holds if", "measured", ""):
+        table.add_column(header, justify="right", no_wrap=True)
+    for figure, some in groupby(claims, key=lambda each: each["figure"]):
+        table.add_row(Text(figure, "dim"))
+        for each in some:
+            mark = Text("yes", "green") if each["holds"] else Text("no", "bold red")
+            table.add_row(f" {each['what']}", each["published"], each["judged"], _measured(each["measured"]), mark)
+    return table
+
+
+def _measured(value: float | None) -> str | Text:
+    if value is None:
+        return NONE
+    return "< 0.001" if 0 < value < 0.001 else f"{value:.3g}"
+
+
+def _verdict(found: Mapping[str, Any]) -> str:
+    hold = sum(each["holds"] for each in found["claims"])
+    off = max(level["exact_error"] for level in found["levels"])
+    return (
+        f"{hold} of {len(found['claims'])} claims hold; {found['seconds']:.0f} s. "
+        f"The exact method is off the best of all plans by {off:.0e} at most."
+    )
+
+
+def _searched(kinds: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title="Where the heuristic errs most", box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("searched", no_wrap=True)
+    for header in ("error", "at resources of"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for each in kinds:
+        at = f"{each['resources']:.1%}" if each["error"] > 1e-9 else NONE
+        table.add_row(each["kind"], f"{each['error']:.1%}", at)
+    return table
+
+
+def _hardest(hard: Mapping[str, Any]) -> Group:
+    """The hardest of all: its numbers, and both plans."""
+    title = f"The hardest of them: {hard['join_cost'] * 1000:.6g} ms a tuple"
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("stream", no_wrap=True)
+    for header in ("rate", "window", "heuristic keeps", "best keeps"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for name in hard["rates"]:
+        keeps = (f"{hard[plan]['keep'][name]:.2%}" for plan in ("heuristic", "best"))
+        table.add_row(name, f"{hard['rates'][name]:g}/s", f"{hard['windows'][name]:g}", *keeps)
+    shares = ", ".join(f"{pair.replace(',', '⋈')} {share:g}" for pair, share in hard["selectivities"].items())
+    brings = {
+        plan: f"{' ⋈ '.join(hard[plan]['order'])}, {rate(hard[plan]['rate'])} results/s"
+        for plan in ("heuristic", "best")
+    }
+    lines = (
+        f"Selectivities: {shares}",
+        f"Heuristic: {brings['heuristic']}, {hard['error']:.1%} fewer than the best",
+        f"Best:      {brings['best']}",
+    )
+    return Group(table, *(Text(line) for line in lines))

@@ -1,0 +1,57 @@
+"""A statement of a paper, as a number that can be measured again."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement: in the paper's words, and as a number, in `unit`, that must lie from `low` to `high` to hold.
+
+    Without a measure, None, it does not hold. One end may be open.
+    """
+
+    figure: str
+    what: str
+    published: str
+    measured: float | None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def judged(self) -> str:
+        """The range in words.
+
+        >>> Claim("Figure 6", "c ÷ b at 14 ms", "over 2", 2.3, low=2).judged
+        '≥ 2'
+        """
+        if self.low is None or self.high is None:
+            ends = f"≤ {self.high:g}" if self.low is None else f"≥ {self.low:g}"
+        else:
+            ends = f"{self.low:g} to {self.high:g}"
+        return f"{ends} {self.unit}".rstrip()
+
+    @property
+    def claim(self) -> str:
+        """The statement with the range by which it is judged.
+
+        >>> Claim("Figure 6", "plans b and c cross", "4 to 4.5 ms", 4.255, "ms", 4, 4.5).claim
+        'plans b and c cross: 4 to 4.5 ms'
+        """
+        return f"{self.what}: {self.judged}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is in the range, its ends included.
+
+        >>> Claim("Figure 8", "gain at 60 %", "about 4 %", 3.4, "%", 3.5, 4.5).holds
+        False
+        """
+        if self.measured is None or (self.low is not None and self.measured < self.low):
+            return False
+        return self.high is None or self.measured <= self.high
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}

@@ -1,0 +1,126 @@
+"""Joins that keep nothing in between: an arriving row probes the windows of the others, one after the other.
+
+In AN04 every join of a plan keeps a window of its results. Where only the streams are kept, as in the logs of
+the Spark runtime, each stream has an order of its own in which its rows look through the others' windows. What
+has been found after a set S of streams is ``y · V(S)`` a second, whatever the order was (`sets.Sets`): so the
+cheapest way to each set follows from the cheapest ways to the sets that lack one stream of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from penstock.optimizer.problem import JoinProblem
+from penstock.optimizer.sets import Floats, Ints, Sets
+
+Orders = Mapping[str, tuple[str, ...]]
+"""For each stream, the others in the order in which its rows probe them."""
+
+
+@dataclass(frozen=True)
+class ProbeCosts:
+    """Seconds for a `row` that looks for matches in a window, a `pair` that is compared, a `result`."""
+
+    row: float
+    pair: float
+    result: float
+
+
+@dataclass(frozen=True, eq=False)
+class Probing:
+    """A join problem whose rows probe; `equal` are the selectivities of the predicates by which matches are found.
+
+    A row is compared with all rows of a window that such predicates leave; with the whole window, if no
+    predicate is of that kind. A job that serves many rows at once sends more of a window than one row sees:
+    `sent` rows.
+
+    >>> problem = JoinProblem(
+    ...     {"A": 10, "B": 10, "C": 10}, {"A": 100, "B": 100, "C": 100},
+    ...     {("A", "B"): 0.5, ("A", "C"): 0.001}, join_cost=1e-6)
+    >>> probing = Probing(problem, problem.selectivities, ProbeCosts(1e-6, 0, 0))
+    >>> probing.best
+    {'A': ('C', 'B'), 'B': ('A', 'C'), 'C': ('A', 'B')}
+    >>> round(probing.utilization({"A": ("B", "C")}) / probing.utilization({"A": ("C", "B")}), 1)
+    46.4
+    """
+
+    problem: JoinProblem
+    equal: Mapping[tuple[str, str], float]
+    costs: ProbeCosts
+    spans: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def best(self) -> Orders:
+        """The cheapest order for each stream; of equal ones, the first in the order of the streams."""
+        names = self.problem.streams
+        return {name: tuple(names[each] for each in self._best_from(place)) for place, name in enumerate(names)}
+
+    def utilization(self, orders: Orders) -> float:
+        """Return the share of a processor that the rows of these streams take, probing in these orders."""
+        return sum(self._seconds(name, order) for name, order in orders.items())
+
+    @property
+    def rate(self) -> float:
+        """Results a second."""
+        return float(self._sets.windows[-1] * self._sets.full.sum())
+
+    def results(self, name: str) -> float:
+        """Return how many results a row of a stream finds."""
+        place = self.problem.streams.index(name)
+        return float(self._sets.windows[-1] * self._sets.full[place]) / float(self.problem.rates[name])
+
+    @cached_property
+    def _sets(self) -> Sets:
+        return Sets.of(self.problem)
+
+    @cached_property
+    def _linked(self) -> Floats:
+        """Of every set of streams, which share of the combinations of its rows the predicates in `equal` leave."""
+        names = self.problem.streams
+        sets = np.arange(1 << len(names))
+        shares = np.ones(len(sets))
+        for (one, other), share in self.equal.items():
+            pair = 1 << names.index(one) | 1 << names.index(other)
+            shares[sets & pair == pair] *= share
+        return shares
+
+    def _sent(self, first: int) -> Floats:
+        """Return how many rows of each window the rows of one stream see, served together."""
+        held = self._sets.windows[1 << np.arange(self._sets.n)]
+        seen: Floats = held * (1 + self._sets.full * self.spans.get(self.problem.streams[first], 0.0))
+        return seen
+
+    def _step(self, left: Ints, stream: Ints, sent: Floats) -> Floats:
+        """Return what it costs that the rows found in `left` probe one stream more, for each unit of y."""
+        compared = sent[stream] * self._linked[left | 1 << stream] / self._linked[left]
+        found: Floats = self._sets.windows[left] * (self.costs.row + self.costs.pair * compared)
+        return found
+
+    def _best_from(self, first: int) -> list[int]:
+        cheapest = np.full(1 << self._sets.n, np.inf)
+        cheapest[1 << first] = 0.0
+        last = np.zeros(1 << self._sets.n, np.int64)
+        sent = self._sent(first)
+        for sets, left, right in self._sets.left_deep:
+            streams = np.log2(right).astype(np.int64)
+            costs = cheapest[left] + self._step(left, streams, sent)
+            chosen = costs.argmin(axis=1)[:, None]
+            cheapest[sets] = np.take_along_axis(costs, chosen, axis=1)[:, 0]
+            last[sets] = np.take_along_axis(streams, chosen, axis=1)[:, 0]
+        order, some = [], len(last) - 1
+        while some != 1 << first:
+            order.append(int(last[some]))
+            some ^= 1 << order[-1]
+        return order[::-1]
+
+    def _seconds(self, name: str, order: Sequence[str]) -> float:
+        names = self.problem.streams
+        first = names.index(name)
+        cost, some, sent = self._sets.base[first], 1 << first, self._sent(first)
+        for each in order:
+            place = names.index(each)
+            cost += float(self._step(np.array(some), np.array(place), sent))
+            some |= 1 << place
+        return float(self._sets.full[first] * (cost + self._sets.windows[some] * self.costs.result))

@@ -1,0 +1,165 @@
+"""The orders of a running system's joins: chosen once there are rows, and again as what the logs hold changes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import pyarrow as pa
+
+from penstock.language.plan import RATE, Plan
+from penstock.language.steps import Join
+from penstock.spark.job import Outcome, Work
+from penstock.spark.log import StreamLog
+from penstock.spark.measures import Costs, moved
+from penstock.spark.planning import SAMPLE_ROWS, Places, ProbePlan, Sample, names_of, planned
+
+LEAST_PORTS = 3
+"""Of two streams each row has one other to probe: there is nothing to choose."""
+BETTER = 0.9
+"""Other orders are taken up if they cost at most this much of what the present ones do."""
+_AT_ONCE_S = 0.05
+"""How long joins are planned before something may run again."""
+
+
+@dataclass
+class _Ran:
+    """What a join has done: rows by port and the time over which those of a job spread, jobs, rows of windows."""
+
+    spans: list[float]
+    rows: list[int]
+    jobs: int = 0
+    window_rows: int = 0
+
+
+class Planner:
+    """Chooses in which order rows probe, for every join of three streams or more."""
+
+    def __init__(self, costs: Costs) -> None:
+        self.plans: dict[str, ProbePlan] = {}
+        """What was last reckoned for each join."""
+        self.changes: list[str] = []
+        """Which orders changed while a join ran, for a person to read."""
+        self._costs = costs
+        self._joins: list[str] = []
+        self._ran: dict[str, _Ran] = {}
+        self._known: dict[str, tuple[int, ...]] = {}
+        """Rows that the stream of each port had brought when a join was last planned."""
+
+    def move_to(self, plan: Plan) -> None:
+        """Look after the joins of another plan."""
+        self._joins = [
+            name for name, step in plan.steps.items() if isinstance(step, Join) and len(step.ports) >= LEAST_PORTS
+        ]
+        for kept in (self.plans, self._ran, self._known):
+            for name in set(kept).difference(self._joins):
+                del kept[name]
+
+    def ran(self, work: Work, outcome: Outcome) -> None:
+        """Learn from a job what came to each port of a join, and over how much time it spread."""
+        for name in {join for join, _, _ in work.probes}.intersection(outcome.ports, self._joins):
+            ran = self._ran.setdefault(
+                name, _Ran([0.0] * len(outcome.ports[name]), [0] * len(outcome.ports[name]))
+            )
+            ran.jobs += 1
+            for port, rows in enumerate(outcome.ports[name]):
+                if rows:
+                    span_s = work.spans[name, port]
+                    ran.spans[port] = moved(ran.spans[port], span_s) if ran.rows[port] else span_s
+                    ran.rows[port] += rows
+            ran.window_rows += sum(table.num_rows for (join, _, _), table in work.probes.items() if join == name)
+
+    def utilization(self, name: str, places: Places, span_s: float) -> float:
+        """Return the share of the machine that a join takes, at the pace of its streams, in these orders.
+
+        Once it ran, from what was measured over `span_s` seconds of its streams' time: what rows cost, in the
+        proportion of the orders, and what jobs and windows cost before.
+        """
+        found, ran, costs = self.plans[name], self._ran.get(name), self._costs.of(name)
+        if ran is None or costs is None or not span_s:
+            return found.utilization(places)
+        rows = sum(some * cost for some, cost in zip(ran.rows, found.expected(costs, places), strict=True))
+        jobs = ran.jobs * self._costs.overhead_s(ran.window_rows / ran.jobs)
+        return (rows + jobs) / span_s
+
+    def first(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
+        """Return the plan with orders for the joins of which a stream has brought twice the rows known before."""
+        due = []
+        for name in self._joins:
+            brought = self._brought(plan, name, streams)
+            known = self._known.get(name, (0,) * len(brought))
+            if any(now > 2 * then and then < SAMPLE_ROWS for now, then in zip(brought, known, strict=True)):
+                due.append(name)
+        return self._ordered(plan, streams, due)
+
+    def again(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
+        """Return the plan with orders after what the logs hold now, those that were planned longest ago first."""
+        return self._ordered(plan, streams, list(self._known))
+
+    def _ordered(self, plan: Plan, streams: Mapping[str, StreamLog], names: Sequence[str]) -> Plan:
+        start = perf_counter()
+        for name in names:
+            if perf_counter() - start > _AT_ONCE_S:
+                break
+            self._known.pop(name, None)  # to stand last
+            self._known[name] = self._brought(plan, name, streams)
+            found = self._planned(plan, name, streams)
+            if found is not None:
+                plan = self._adopted(plan, name, found, is_new=name not in self._ran)
+                self.plans[name] = replace(found, join=plan.join(name))
+        return plan
+
+    def _adopted(self, plan: Plan, name: str, found: ProbePlan, *, is_new: bool) -> Plan:
+        if is_new:
+            self._costs.expect(name, found.row_costs(found.best), found.probing.rate / found.arriving)
+        elif found.utilization(found.best) < found.utilization(found.current) * BETTER:
+            costs = self._costs.of(name) or found.row_costs(found.current)
+            self._costs.expect(name, found.expected(costs, found.best))
+            self.changes.append(_change(name, found))
+        else:
+            return plan
+        return plan.ordered(name, found.best)
+
+    def _planned(self, plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> ProbePlan | None:
+        join = plan.join(name)
+        logs = [streams[port.stream] for port in join.ports]
+        if any(log.next_sequence and not log.pieces for log in logs):
+            return None  # what there was has been let go, and says nothing of what will come
+        samples = [_sample(plan, log) for log in logs]
+        spans = self._ran[name].spans if name in self._ran else [_span_s(log) for log in logs]
+        return planned(plan, name, samples, spans)
+
+    @staticmethod
+    def _brought(plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> tuple[int, ...]:
+        return tuple(streams[port.stream].next_sequence for port in plan.join(name).ports)
+
+
+def _sample(plan: Plan, log: StreamLog) -> Sample:
+    """Return what a log tells of its stream; its declared rate, if it holds too little to tell one."""
+    rows, span_s = log.rows, _span_s(log)
+    declared = plan.network.stream_by_name[log.definition.name].rate
+    rate = rows / span_s if span_s > 0 else 0.0 if log.ended else float(declared or RATE)
+    newest: list[pa.Table] = []
+    missing = SAMPLE_ROWS
+    for piece in reversed(log.pieces):
+        if missing <= 0:
+            break
+        newest.append(piece.table.slice(max(piece.rows - missing, 0)))
+        missing -= piece.rows
+    return Sample(rate, pa.concat_tables(newest) if newest else None)
+
+
+def _span_s(log: StreamLog) -> float:
+    """Return over how much time the rows of a log spread."""
+    if not log.pieces:
+        return 0.0
+    return (max(piece.last_time for piece in log.pieces) - min(piece.first_time for piece in log.pieces)) / 1e6
+
+
+def _change(name: str, found: ProbePlan) -> str:
+    names = names_of(found.join)
+    told = [
+        f"a row of {names[port]} probes {', '.join(names[each] for each in order)}"
+        for port, order in enumerate(found.best)
+        if order != found.current[port]
+    ]
+    return f"{name} goes on in other orders: {'; '.join(told)}"
