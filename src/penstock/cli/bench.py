@@ -4,6 +4,7 @@ import typer
 
 from penstock.cli.bench_deciding import deciding
 from penstock.cli.bench_optimizer import optimizer
+from penstock.cli.bench_orders import orders
 from penstock.cli.bench_policies import policies
 from penstock.cli.bench_stock import stock
 
@@ -12,7 +13,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer):
+for command in (stock, policies, deciding, optimizer, orders):
     bench.command()(command)
 
 

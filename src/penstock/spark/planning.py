@@ -14,7 +14,7 @@ from penstock.network import Window
 from penstock.optimizer import JoinProblem, ProbeCosts, Probing
 from penstock.optimizer.probing import Orders
 
-COSTS = ProbeCosts(row=1e-9, pair=6e-9, result=1.2e-6)
+COSTS = ProbeCosts(row=1e-9, pair=5e-9, result=1.2e-6)
 """Seconds until a join was measured: fitted to 180 jobs of joins of four streams on two cores."""
 EQUAL, OTHER = 0.1, 1 / 3
 """Selectivities of conditions of which nothing is known: columns that are equal, and everything else."""
