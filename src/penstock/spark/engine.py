@@ -78,7 +78,7 @@ class Engine:
         self._may_group = may_group
         self._quantum_s = quantum_s
         self.slots = slots
-        self.planner = Planner(self.costs)
+        self.planner = Planner(self.costs, float(service.limit(MOST_ROWS) or MOST_ROWS))
         self._optimize = optimize
         self._probed: dict[str, float] = {}
         self._numbers = 0

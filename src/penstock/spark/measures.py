@@ -96,8 +96,12 @@ class Costs:
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in (name for name, some in inputs.items() if some <= self._ran):
                 before = tuple(map(float, known[name].costs))
-                pairs = zip(self._costs.get(name, before), before, strict=True)
-                self._costs[name] = tuple(moved(old, max(each * ratio, _LEAST_COST)) for old, each in pairs)
+                found = list(self._costs.get(name, before))
+                by_input = outcome.ports.get(name)
+                for place, cost in enumerate(before):
+                    if by_input is None or by_input[place]:
+                        found[place] = moved(found[place], max(cost * ratio, _LEAST_COST))
+                self._costs[name] = tuple(found)
         self._ran.update(*inputs.values())
 
     def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:

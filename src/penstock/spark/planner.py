@@ -34,12 +34,14 @@ class _Ran:
 class Planner:
     """Chooses in which order rows probe, for every join of three streams or more."""
 
-    def __init__(self, costs: Costs) -> None:
+    def __init__(self, costs: Costs, most_rows: float) -> None:
         self.plans: dict[str, ProbePlan] = {}
         """What was last reckoned for each join."""
         self.changes: list[str] = []
         """Which orders changed while a join ran, for a person to read."""
         self._costs = costs
+        self._most_rows = most_rows
+        """How many rows of a port a job takes."""
         self._joins: list[str] = []
         self._ran: dict[str, _Ran] = {}
         self._known: dict[str, tuple[int, ...]] = {}
@@ -77,9 +79,10 @@ class Planner:
         found, ran, costs = self.plans[name], self._ran.get(name), self._costs.of(name)
         if ran is None or costs is None or not span_s:
             return found.utilization(places)
-        rows = sum(some * cost for some, cost in zip(ran.rows, found.expected(costs, places), strict=True))
-        jobs = ran.jobs * self._costs.overhead_s(ran.window_rows / ran.jobs)
-        return (rows + jobs) / span_s
+        jobs_s = ran.jobs * self._costs.overhead_s(ran.window_rows / ran.jobs)
+        rows_s = _dot(ran.rows, costs)
+        expected = found.expected(costs, places, rows_s / (rows_s + jobs_s))
+        return (_dot(ran.rows, expected) + jobs_s) / span_s
 
     def first(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
         """Return the plan with orders for the joins of which a stream has brought twice the rows known before."""
@@ -125,8 +128,11 @@ class Planner:
         if any(log.next_sequence and not log.pieces for log in logs):
             return None  # what there was has been let go, and says nothing of what will come
         samples = [_sample(plan, log) for log in logs]
-        spans = self._ran[name].spans if name in self._ran else [_span_s(log) for log in logs]
-        return planned(plan, name, samples, spans)
+        if name in self._ran:
+            return planned(plan, name, samples, self._ran[name].spans)
+        return planned(
+            plan, name, samples, [_span_s(log) * min(1, self._most_rows / max(log.rows, 1)) for log in logs]
+        )
 
     @staticmethod
     def _brought(plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> tuple[int, ...]:
@@ -153,6 +159,10 @@ def _span_s(log: StreamLog) -> float:
     if not log.pieces:
         return 0.0
     return (max(piece.last_time for piece in log.pieces) - min(piece.first_time for piece in log.pieces)) / 1e6
+
+
+def _dot(rows: Sequence[int], costs: Sequence[float]) -> float:
+    return sum(some * cost for some, cost in zip(rows, costs, strict=True))
 
 
 def _change(name: str, found: ProbePlan) -> str:

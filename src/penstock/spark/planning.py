@@ -69,16 +69,17 @@ class ProbePlan:
             for name, order in self.named(places).items()
         )
 
-    def expected(self, measured: Sequence[float], places: Places) -> tuple[float, ...]:
+    def expected(self, measured: Sequence[float], places: Places, told: float = 1.0) -> tuple[float, ...]:
         """Return what a row of each port may cost in these orders, if it was measured to cost this in its own.
 
         Orders that cost less scale it down. In those that cost more, what is looked through in addition costs as
-        was assumed, or as was measured, depending on how much of what was measured was looking through at all.
+        was assumed, or as was measured: the latter counts by the share of the time that looking through took in
+        what was measured. `told` is the share of the time of jobs that rows took at all.
         """
         found = []
         model, other, results = self.row_costs(self.current), self.row_costs(places), self._result_costs
         for cost, now, then, result in zip(measured, model, other, results, strict=True):
-            looking = (now - result) / now
+            looking = told * (now - result) / now
             more = (then - now) * (cost / now) ** looking
             found.append(cost + more if then > now else cost * then / now)
         return tuple(found)
