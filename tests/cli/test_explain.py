@@ -109,3 +109,52 @@ def test_an_empty_script_is_explained_too(tmp_path):
     result = runner.invoke(app, ["explain", str(empty)])
     assert result.exit_code == 0
     assert "0 streams, 0 tables, 0 queries" in result.stdout
+
+
+FOUR = """
+CREATE STREAM a (k INT, m INT, n INT) FROM poisson
+  WITH (rate = 100, k_high = 4, m_high = 99, n_high = 9999, seed = 1);
+CREATE STREAM b (k INT) FROM poisson WITH (rate = 100, k_high = 4, seed = 2);
+CREATE STREAM c (m INT) FROM poisson WITH (rate = 100, m_high = 99, seed = 3);
+CREATE STREAM d (n INT) FROM poisson WITH (rate = 100, n_high = 9999, seed = 4);
+CREATE QUERY q AS SELECT a.k FROM a [RANGE 5 SECONDS] AS a, b [RANGE 5 SECONDS] AS b, c [RANGE 5 SECONDS] AS c,
+  d [RANGE 5 SECONDS] AS d WHERE a.k = b.k AND a.m = c.m AND a.n = d.n;
+"""
+
+
+def test_chosen_and_written_orders_stand_beside_each_other(tmp_path):
+    file = tmp_path / "four.sql"
+    file.write_text(FOUR)
+    join = explained(file)["operators"]["join.1"]
+    assert join["written"] == {
+        "a": ["b", "c", "d"],
+        "b": ["a", "c", "d"],
+        "c": ["a", "b", "d"],
+        "d": ["a", "b", "c"],
+    }
+    assert join["orders"] == {
+        "a": ["d", "c", "b"],
+        "b": ["a", "d", "c"],
+        "c": ["a", "d", "b"],
+        "d": ["a", "c", "b"],
+    }
+    assert join["selectivities"] == pytest.approx({"a,b": 1 / 5, "a,c": 1 / 100, "a,d": 1 / 10_000}, rel=0.05)
+    assert join["utilization"] < join["as_written"]
+    file.write_text(FOUR + "SET optimize = false;")
+    left = explained(file)
+    assert left["operators"]["join.1"]["orders"] == join["written"]
+    assert any("order written" in note for note in left["notes"])
+
+
+def test_what_a_run_measured_takes_the_place_of_what_is_assumed(tmp_path):
+    file, run = tmp_path / "four.sql", tmp_path / "run.json"
+    file.write_text(FOUR)
+    join = explained(file)["operators"]["join.1"]
+    told = {key: join[key] for key in ("orders", "written", "rates", "selectivities")}
+    run.write_text(json.dumps({"joins": {"join.1": told | {"utilization": 0.25, "as_written": 2.5}}}))
+    assert explained(file, "--measured", str(run))["operators"]["join.1"]["as_written"] == 2.5
+    shown = runner.invoke(app, ["explain", str(file), "--measured", str(run)]).stdout
+    assert "25.000% of a processor, 250.000% as written" in shown
+    run.write_text('{"joins": {"join.1": 3}}')
+    wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
+    assert "is not what `penstock run --json` prints" in str(wrong.exception)

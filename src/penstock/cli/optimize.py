@@ -24,7 +24,7 @@ from penstock.optimizer.search import MOST, Method
 def optimize(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="The problem, as TOML or JSON.", exists=True, dir_okay=False),
+        typer.Argument(metavar="FILE", help="The problem, as TOML or JSON.", exists=True, dir_okay=False),
     ] = None,
     rates: Annotated[
         list[str] | None, typer.Option("--rate", metavar="A=10", help="Tuples a second of a stream.")
@@ -56,9 +56,11 @@ def optimize(
         ("windows", "--window", windows),
         ("selectivities", "--join", joins),
     ):
-        arguments[key] = {**arguments.get(key, {}), **given.pairs(values or (), option)}
+        arguments[key] = {**given.mapping(arguments, key), **given.pairs(values or (), option)}
     if cost is not None:
         arguments["join_cost"] = cost
+    if not arguments["rates"]:
+        raise typer.BadParameter("give a FILE, or --rate, --window, --join and --cost; --help has examples")
     problem = given.made(arguments)
     if capacity is not None:
         problem = replace(problem, capacity=capacity)

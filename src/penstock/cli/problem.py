@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,28 +79,35 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
 def made(given: Mapping[str, Any]) -> JoinProblem:
     """Return the problem, checked."""
     arguments = dict(given)
-    arguments["rates"] = {name: _plain(rate) for name, rate in _mapping(given, "rates").items()}
+    arguments["rates"] = {name: _plain(rate) for name, rate in mapping(given, "rates").items()}
     arguments["windows"] = {
-        name: window(size, f"the window of stream {name!r}") for name, size in _mapping(given, "windows").items()
+        name: window(size, f"the window of stream {name!r}") for name, size in mapping(given, "windows").items()
     }
     arguments["selectivities"] = {
-        _pair(name): _plain(share) for name, share in _mapping(given, "selectivities").items()
+        _pair(name): _plain(share) for name, share in mapping(given, "selectivities").items()
     }
     if "join_cost" in given:
         arguments["join_cost"] = seconds(given["join_cost"], "the join_cost")
-    arguments["methods"] = [_built(JoinMethod, each, "method") for each in given.get("methods", ())]
+    arguments["methods"] = [_built(JoinMethod, each, "method") for each in _listed(given.get("methods", []))]
     arguments["filters"] = {
-        name: [_built(Filter, each, "filter") for each in some]
-        for name, some in _mapping(given, "filters").items()
+        name: [_built(Filter, each, "filter") for each in _listed(some)]
+        for name, some in mapping(given, "filters").items()
     }
     return JoinProblem(**arguments)
 
 
-def _mapping(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def mapping(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a part of a problem that names streams, or nothing if it is not there."""
     found = given.get(key, {})
     if not isinstance(found, Mapping):
         raise PlanError(f"the {key} must be a mapping, not {found!r}")
     return found
+
+
+def _listed(given: object) -> list[Any]:
+    if not isinstance(given, list):
+        raise PlanError(f"methods and filters are lists of mappings, not {given!r}")
+    return given
 
 
 def _built(kind: type[_Kind], given: object, what: str) -> _Kind:
@@ -110,6 +117,9 @@ def _built(kind: type[_Kind], given: object, what: str) -> _Kind:
     for key in given:
         if key not in known:
             raise PlanError(f"a {what} has no {key!r}.{nearest(key, known)}")
+    for each in fields(kind):
+        if each.default is MISSING and each.name not in given:
+            raise PlanError(f"a {what} needs a {each.name}, and there is none in {dict(given)}")
     words = ("name", "selectivity")
     read: dict[str, Any] = {k: v if k in words else seconds(v, f"{k} of a {what}") for k, v in given.items()}
     return kind(**read)
