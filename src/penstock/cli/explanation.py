@@ -15,7 +15,10 @@ from penstock.network import Edge, Network
 from penstock.policies import units_of
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
-SAMPLED = "Orders of joins are by declared rates and sampled keys; a run chooses by what it measures, and again."
+SAMPLED = (
+    "Orders of joins are by declared rates and sampled keys, and their utilisation is that of rows alone; a run "
+    "chooses by what it measures, and adds what jobs cost."
+)
 AS_WRITTEN = "SET optimize = false: joins run in the order written, streams that a condition links first."
 
 

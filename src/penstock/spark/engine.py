@@ -448,7 +448,7 @@ class Engine:
         """Take in what a job made: rows that wait further on, results for sinks, measures."""
         self.in_flight.remove(run)
         self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
-        self.planner.ran(run.work, outcome)
+        self.planner.ran(run, outcome, seconds)
         for (join, _, _), window in run.work.probes.items():
             self._probed[join] = moved(self._probed.get(join, window.num_rows), window.num_rows)
         emitted: list[Emitted] = []

@@ -1,17 +1,18 @@
 """The orders of a running system's joins: chosen once there are rows, and again as what the logs hold changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import pyarrow as pa
 
 from penstock.language.plan import RATE, Plan
 from penstock.language.steps import Join
-from penstock.spark.job import Outcome, Work
+from penstock.spark.job import Outcome
 from penstock.spark.log import StreamLog
 from penstock.spark.measures import Costs, moved
 from penstock.spark.planning import SAMPLE_ROWS, Places, ProbePlan, Sample, names_of, planned
+from penstock.spark.state import Run
 
 LEAST_PORTS = 3
 """Of two streams each row has one other to probe: there is nothing to choose."""
@@ -21,14 +22,37 @@ _AT_ONCE_S = 0.05
 """How long joins are planned before something may run again."""
 
 
-@dataclass
 class _Ran:
-    """What a join has done: rows by port and the time over which those of a job spread, jobs, rows of windows."""
+    """What a join has done, by port: rows, and over how much time those of a job spread; jobs, and what they took.
 
-    spans: list[float]
-    rows: list[int]
-    jobs: int = 0
-    window_rows: int = 0
+    A port's first job is left out of that: Spark compiles then.
+    """
+
+    def __init__(self, ports: int) -> None:
+        self.spans = [0.0] * ports
+        self.rows = [0] * ports
+        self.jobs = 0
+        self.warm_rows = [0] * ports
+        self.warm_jobs = 0
+        self.warm_s = 0.0
+
+    def add(self, rows: Sequence[int], spans: Sequence[float], seconds: float) -> None:
+        """Take in a job."""
+        is_warm = all(self.rows[port] for port, some in enumerate(rows) if some)
+        for port, some in enumerate(rows):
+            if some:
+                self.spans[port] = moved(self.spans[port], spans[port]) if self.rows[port] else spans[port]
+            self.rows[port] += some
+            self.warm_rows[port] += some * is_warm
+        self.jobs += 1
+        self.warm_jobs += is_warm
+        self.warm_s += seconds * is_warm
+
+    def jobs_s(self, costs: Sequence[float]) -> float | None:
+        """Return what all jobs took beside their rows, if these cost so much; None if that was not measured."""
+        if not self.warm_jobs:
+            return None
+        return max(self.warm_s - _dot(self.warm_rows, costs), 0.0) * self.jobs / self.warm_jobs
 
 
 class Planner:
@@ -56,30 +80,25 @@ class Planner:
             for name in set(kept).difference(self._joins):
                 del kept[name]
 
-    def ran(self, work: Work, outcome: Outcome) -> None:
-        """Learn from a job what came to each port of a join, and over how much time it spread."""
-        for name in {join for join, _, _ in work.probes}.intersection(outcome.ports, self._joins):
-            ran = self._ran.setdefault(
-                name, _Ran([0.0] * len(outcome.ports[name]), [0] * len(outcome.ports[name]))
-            )
-            ran.jobs += 1
-            for port, rows in enumerate(outcome.ports[name]):
-                if rows:
-                    span_s = work.spans[name, port]
-                    ran.spans[port] = moved(ran.spans[port], span_s) if ran.rows[port] else span_s
-                    ran.rows[port] += rows
-            ran.window_rows += sum(table.num_rows for (join, _, _), table in work.probes.items() if join == name)
+    def ran(self, run: Run, outcome: Outcome, seconds: float) -> None:
+        """Learn from a job what came to each port of a join; its time is shared equally among its units."""
+        for name in {join for join, _, _ in run.work.probes}.intersection(outcome.ports, self._joins):
+            rows = outcome.ports[name]
+            spans = [run.work.spans.get((name, port), 0.0) for port in range(len(rows))]
+            reaching = sum(any(edge.target == name for edge in (*u.entries, *u.through)) for u in run.units)
+            ran = self._ran.setdefault(name, _Ran(len(rows)))
+            ran.add(rows, spans, seconds * reaching / len(run.units))
 
     def utilization(self, name: str, places: Places, span_s: float) -> float:
         """Return the share of the machine that a join takes, at the pace of its streams, in these orders.
 
-        Once it ran, from what was measured over `span_s` seconds of its streams' time: what rows cost, in the
-        proportion of the orders, and what jobs and windows cost before.
+        Once it ran, from what was measured over `span_s` seconds of its streams' time: what rows cost, and what
+        jobs took beside. Before, what rows are assumed to cost.
         """
         found, ran, costs = self.plans[name], self._ran.get(name), self._costs.of(name)
-        if ran is None or costs is None or not span_s:
+        jobs_s = ran.jobs_s(costs) if ran and costs else None
+        if ran is None or costs is None or jobs_s is None or not span_s:
             return found.utilization(places)
-        jobs_s = ran.jobs * self._costs.overhead_s(ran.window_rows / ran.jobs)
         rows_s = _dot(ran.rows, costs)
         expected = found.expected(costs, places, rows_s / (rows_s + jobs_s))
         return (_dot(ran.rows, expected) + jobs_s) / span_s
