@@ -1,14 +1,12 @@
 """`penstock bench deciding`: what share of the time decisions take."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from penstock.cli.bench_parts import comparisons_table, keep
-from penstock.cli.style import wide_console
+from penstock.cli.bench_parts import conclude, keep
 
 
 def deciding(
@@ -38,11 +36,4 @@ def deciding(
     with Console(stderr=True).status("") as status:
         found = measured(length, quick=quick, on_stage=status.update)
     report = keep(found, page, out, "deciding-quick" if quick else "deciding")
-    if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        screen = wide_console()
-        screen.print(comparisons_table(found["comparisons"]))
-        screen.print(f"\n{report} has more.", highlight=False)
-    if any(each["holds"] is False for each in found["comparisons"]):
-        raise typer.Exit(code=1)
+    conclude(found, [], f"{report} has more.", as_json=as_json)

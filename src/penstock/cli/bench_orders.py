@@ -1,6 +1,5 @@
 """`penstock bench orders`: a join in the optimizer's order beside the order written, on Spark."""
 
-import json
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -10,8 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.bench_parts import comparisons_table, keep
-from penstock.cli.style import COMPACT, seconds, wide_console
+from penstock.cli.bench_parts import conclude, keep
+from penstock.cli.style import COMPACT, seconds
 
 
 def orders(
@@ -41,15 +40,7 @@ def orders(
     with Console(stderr=True).status("") as status:
         found = measured(length, repeat, status.update)
     report = keep(found, page, out, "orders")
-    if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        screen = wide_console()
-        screen.print(_table(found))
-        screen.print(comparisons_table(found["comparisons"]))
-        screen.print(f"\n{report} has plots.", highlight=False)
-    if any(each["holds"] is False for each in found["comparisons"]):
-        raise typer.Exit(code=1)
+    conclude(found, [_table(found)], f"{report} has plots.", as_json=as_json)
 
 
 def _table(found: dict[str, Any]) -> Table:

@@ -1,15 +1,16 @@
 """What the commands of `penstock bench` have in common: the files they keep, the table of what was required."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import COMPACT, NONE
+from penstock.cli.style import COMPACT, NONE, wide_console
 
 
 def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: Path, name: str) -> Path:
@@ -19,6 +20,19 @@ def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: P
     place = folder / f"{name}.html"
     place.write_text(page(found))
     return place
+
+
+def conclude(found: dict[str, Any], tables: Iterable[Table], remark: str, *, as_json: bool) -> None:
+    """Print the figures, as JSON or as tables with what was required, and exit with 1 if that does not hold."""
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        screen = wide_console()
+        for table in (*tables, comparisons_table(found["comparisons"])):
+            screen.print(table)
+        screen.print(f"\n{remark}", highlight=False)
+    if any(each["holds"] is False for each in found["comparisons"]):
+        raise typer.Exit(code=1)
 
 
 def comparisons_table(comparisons: list[dict[str, Any]]) -> Table:

@@ -1,6 +1,5 @@
 """`penstock bench policies`: the policies beside each other on Spark, near saturation."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.bench_parts import comparisons_table, keep
-from penstock.cli.style import COMPACT, seconds, wide_console
+from penstock.cli.bench_parts import conclude, keep
+from penstock.cli.style import COMPACT, seconds
 
 
 def policies(
@@ -42,15 +41,7 @@ def policies(
         found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update)
     name = "policies-quick" if quick else "policies"
     report = keep(found, page, out, name)
-    if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        screen = wide_console()
-        screen.print(_table(found))
-        screen.print(comparisons_table(found["comparisons"]))
-        screen.print(f"\n{report} has plots.", highlight=False)
-    if any(each["holds"] is False for each in found["comparisons"]):
-        raise typer.Exit(code=1)
+    conclude(found, [_table(found)], f"{report} has plots.", as_json=as_json)
 
 
 def _table(found: dict[str, Any]) -> Table:
