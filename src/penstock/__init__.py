@@ -17,7 +17,7 @@ from penstock.policies import POLICIES, Policy
 
 if TYPE_CHECKING:
     from penstock.language.script import Script
-    from penstock.optimizer import JoinMethod, JoinPlan, JoinProblem, optimize, plans
+    from penstock.optimizer import Filter, JoinMethod, JoinPlan, JoinProblem, optimize, plans
     from penstock.spark.api import run, started
     from penstock.spark.results import read
     from penstock.spark.summary import Summary
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "POLICIES",
     "ArrivalError",
+    "Filter",
     "JoinMethod",
     "JoinPlan",
     "JoinProblem",
@@ -54,6 +55,7 @@ __all__ = [
 
 # What needs PySpark, Arrow, scipy or sqlglot is loaded when it is first asked for.
 _LATER = {
+    "Filter": "penstock.optimizer",
     "JoinMethod": "penstock.optimizer",
     "JoinPlan": "penstock.optimizer",
     "JoinProblem": "penstock.optimizer",

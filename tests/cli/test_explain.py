@@ -150,11 +150,22 @@ def test_what_a_run_measured_takes_the_place_of_what_is_assumed(tmp_path):
     file, run = tmp_path / "four.sql", tmp_path / "run.json"
     file.write_text(FOUR)
     join = explained(file)["operators"]["join.1"]
-    told = {key: join[key] for key in ("orders", "written", "rates", "selectivities")}
-    run.write_text(json.dumps({"joins": {"join.1": told | {"utilization": 0.25, "as_written": 2.5}}}))
+    told = {key: join[key] for key in ("orders", "best", "written", "rates", "selectivities")}
+    run.write_text(
+        json.dumps({"joins": {"join.1": told | {"utilization": 0.3, "at_best": 0.25, "as_written": 2.5}}})
+    )
     assert explained(file, "--measured", str(run))["operators"]["join.1"]["as_written"] == 2.5
     shown = runner.invoke(app, ["explain", str(file), "--measured", str(run)]).stdout
-    assert "25.000% of a processor, 250.000% as written" in shown
-    run.write_text('{"joins": {"join.1": 3}}')
+    assert "25 % of a processor, 250 % as written" in shown
+    for text in (
+        '{"joins": {"join.1": 3}}',
+        '{"joins": []}',
+        "[" * 100_000,
+        json.dumps({"joins": {"join.1": told}}),
+    ):
+        run.write_text(text)
+        wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
+        assert "is not what `penstock run --json` prints" in str(wrong.exception)
+    run.write_text('{"joins": {}}')
     wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
-    assert "is not what `penstock run --json` prints" in str(wrong.exception)
+    assert "is not of a run of this script" in str(wrong.exception)

@@ -1,5 +1,7 @@
 """Drop boxes: nowhere is better than at the sources, for windows of rows and of time."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -137,3 +139,23 @@ def test_with_windows_of_time_those_that_shed_cause_the_same_cost():
     assert plan.demand == pytest.approx(2.0)
     assert plan.keep == pytest.approx({"A": 0.5, "B": 0.5})
     assert plan.rate == pytest.approx(2000 * 0.25)
+
+
+@pytest.mark.parametrize("method", ["exact", "exhaustive", "heuristic", "bushy"])
+def test_a_stream_far_dearer_than_the_budget_does_not_hide_what_was_spent(method):
+    names = "ABCDEFG"
+    problem = JoinProblem(dict.fromkeys(names, 10), dict.fromkeys(names, 1000), join_cost=0.02)
+    assert optimize(problem, method).utilization <= 1 + 1e-9
+
+
+def test_windows_of_time_are_planned_in_a_moment():
+    """Four streams, whose twelve plans all shed: it once took twelve seconds."""
+    problem = JoinProblem(
+        {"A": 10, "B": 20, "C": 30, "D": 40},
+        dict.fromkeys("ABCD", Window("range", 10)),
+        {("A", "B"): 0.01, ("B", "C"): 0.01, ("C", "D"): 0.01},
+        join_cost=0.02,
+    )
+    start = perf_counter()
+    assert not optimize(problem).feasible
+    assert perf_counter() - start < 5

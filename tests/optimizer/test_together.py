@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.errors import PlanError
-from penstock.optimizer import JoinProblem
+from penstock.optimizer import JoinProblem, optimize
 from penstock.optimizer.together import shed_together
 from tests.optimizer import reference
 from tests.optimizer.problems import EXAMPLE_1, seeded
@@ -70,3 +70,16 @@ def test_one_stream_cannot_have_two_rates():
         shed_together(problems)
     with pytest.raises(PlanError, match=r"not a query\. Did you mean 'first'"):
         shed_together(queries(), {"frist": 1})
+
+
+@pytest.mark.parametrize("boxes", ["stream", "query"])
+def test_two_copies_of_a_query_bring_at_least_what_each_does_with_half(boxes):
+    problem = JoinProblem(
+        {"A": 10, "B": 70, "C": 20},
+        {"A": 10, "B": 10, "C": 10},
+        {("A", "B"): 0.5, ("B", "C"): 0.2},
+        join_cost=0.005,
+    )
+    found = shed_together({"one": problem, "two": problem}, {"two": 2}, boxes=boxes)
+    assert found.value >= 3 * optimize(problem, capacity=0.5).rate * (1 - 1e-9)
+    assert found.utilization <= 1 + 1e-9

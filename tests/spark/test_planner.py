@@ -160,6 +160,20 @@ def test_shares_of_equal_keys_are_those_of_all_pairs(keys):
     assert share_of(condition, *tables) == pytest.approx(equal / (len(left) * len(right)))
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "share"),
+    [
+        (pa.array([1, 2, 3], pa.int32()), pa.array([1.0, 2.5], pa.float64()), 1 / 6),
+        (pa.array([0.0, -0.0]), pa.array([0.0, 1.0]), 2 / 4),
+        (pa.array([2**63 + 1], pa.uint64()), pa.array([7], pa.int64()), 0.5),
+        (pa.array([1, 2], pa.int64()).cast(pa.decimal128(21, 2)), pa.array([2, 2], pa.int64()), 2 / 4),
+        (pa.array(["u", "v"], pa.large_string()), pa.array(["v", None]), 1 / 4),
+    ],
+)
+def test_keys_of_different_types_are_compared(left, right, share):
+    assert share_of("a.k = b.k", pa.table({"k": left}), pa.table({"k": right})) == pytest.approx(share)
+
+
 def test_what_cannot_be_counted_is_assumed():
     table = pa.table({"k": pa.array([1, 2], pa.int32()), "m": ["u", "v"], "x": [0.5, 0.6]})
     assert share_of("a.k = b.k", table, None) == pytest.approx(EQUAL)

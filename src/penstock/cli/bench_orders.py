@@ -28,7 +28,7 @@ def orders(
     """Join four streams whose conditions stand in a bad order, as the optimizer chooses and as written.
 
     Compares results, times, and the utilisation that was predicted for both orders from a run in the optimizer's.
-    Takes about 3 minutes. Exits with 1 if a required comparison does not hold.
+    Takes about 3 minutes. Exits with 1 if a required comparison does not hold; they are meant for the defaults.
 
     Examples: `penstock bench orders`; `penstock bench orders --json | jq .plans`
     """

@@ -73,7 +73,7 @@ def _show(console: Console, title: str, found: dict[str, Any]) -> None:
             console.print(_tree(query["group"], found["groups"][query["group"]]["queries"], found))
             console.print()
     for name, operator in found["operators"].items():
-        if "orders" in operator:
+        if len(operator.get("orders", ())) > 2:  # of two streams each row has one other to probe
             console.print(shown(name, operator))
             console.print()
     if found["units"]:

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.cli.chosen import chosen_policy
 from penstock.cli.orders import described, measured_joins, planned_joins
 from penstock.cli.style import duration
+from penstock.errors import RunError
 from penstock.language.plan import Plan, always, never
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
@@ -15,6 +16,7 @@ from penstock.network import Edge, Network
 from penstock.policies import units_of
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
+MEASURED = "Priorities are before any run; orders of joins and their utilisation are as {} measured."
 SAMPLED = (
     "Orders of joins are by declared rates and sampled keys, and their utilisation is that of rows alone; a run "
     "chooses by what it measures, and adds what jobs cost."
@@ -35,9 +37,18 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
     optimize = script.settings.get("optimize", True)
     joins = {name: described(join, optimize=optimize) for name, join in planned_joins(script, plan).items()}
     if measured is not None:
-        joins |= {name: join for name, join in measured_joins(measured).items() if name in joins}
+        ran = measured_joins(measured)
+        missing = [name for name in joins if len(joins[name]["orders"]) > 2 and name not in ran]
+        if missing or any(
+            ran[name]["written"].keys() != joins[name]["written"].keys() for name in ran.keys() & joins.keys()
+        ):
+            raise RunError(f"{measured} is not of a run of this script, or of one that no row came to")
+        joins |= {name: join for name, join in ran.items() if name in joins}
+        notes = [MEASURED.format(measured.name)]
     elif joins:
-        notes.append(SAMPLED if optimize else AS_WRITTEN)
+        notes.append(SAMPLED)
+    if joins and not optimize:
+        notes.append(AS_WRITTEN)
     operators = {
         operator.name: {
             "kind": operator.kind,

@@ -17,6 +17,7 @@ from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
 from penstock.optimizer.details import Detail, details
+from penstock.optimizer.filters import cost_a_tuple
 from penstock.optimizer.plan import Tree, leaves
 from penstock.optimizer.search import MOST, Method
 
@@ -45,7 +46,9 @@ def optimize(
 ) -> None:
     """Find the best plan for a join: the cheapest if one is feasible, else the one that keeps most results.
 
-    Options add to what the file says, or replace it. Exits with 1 if the problem cannot be.
+    Options add to what the file says, or replace it; --rate, --window and --join are given once for each stream
+    or pair. A file can have filters, methods, headroom and share too (docs/optimizer.md). Exits with 1 if the
+    problem cannot be.
 
     Examples: `penstock optimize --rate A=10 --rate B=70 --rate C=20 --window A=10 --window B=10 --window C=10
     --join A,B=0.5 --join B,C=0.2 --cost 5ms`; `penstock optimize examples/join.toml --capacity 0.2 --json`
@@ -56,7 +59,10 @@ def optimize(
         ("windows", "--window", windows),
         ("selectivities", "--join", joins),
     ):
-        arguments[key] = {**given.mapping(arguments, key), **given.pairs(values or (), option)}
+        more = given.pairs(values or (), option)
+        known = given.mapping(arguments, key)
+        replaced = {",".join(reversed(name.split(","))) for name in more}  # a pair in whatever order
+        arguments[key] = {**{name: each for name, each in known.items() if name not in replaced}, **more}
     if cost is not None:
         arguments["join_cost"] = cost
     if not arguments["rates"]:
@@ -112,6 +118,10 @@ def _shown(problem: JoinProblem, plan: JoinPlan, found: dict[str, Any]) -> Rende
     parts: list[RenderableType] = [_summary(problem, plan), Text(""), _drawing(plan)]
     if not plan.feasible:
         parts += [Text(""), _boxes(problem, plan)]
+        gone = [name for name, share in plan.keep.items() if not share and problem.windows[name].kind == "rows"]
+        if gone:
+            held = f"{', '.join(gone)}: dropped whole; their windows of rows keep the last rows they had."
+            parts.append(Text(held, style="yellow"))
     if found["product_of"]:
         groups = " × ".join("{" + ", ".join(part) + "}" for part in found["product_of"])
         parts.append(Text(f"\nNo predicate connects {groups}: their product is formed.", style="yellow"))
@@ -150,8 +160,13 @@ def _join(each: Detail) -> Text:
 
 def _leaf(plan: JoinPlan, name: str) -> Text:
     window = plan.problem.windows[name]
-    size = f"[{window.size:g} s]" if window.kind == "range" else f"[{window.size:g} rows]"
-    label = Text.assemble((name, "bold"), f" {size}  {rate(float(plan.problem.rates[name]))}/s")
+    unit = "s" if window.kind == "range" else "row" if window.size == 1 else "rows"
+    arriving = float(plan.problem.rates[name])
+    label = Text.assemble((name, "bold"), f" [{window.size:g} {unit}]  {rate(arriving)}/s")
+    if plan.problem.filters[name]:
+        cost, passed = cost_a_tuple(plan.problem.filters[name])
+        taken = arriving * plan.keep[name] * cost / float(plan.problem.share)
+        label.append(f", filters pass {passed:.1%}, ").append(f"{taken:.1%}", style="cyan")
     if plan.keep[name] < 1:
         label.append(f"  drop box keeps {plan.keep[name]:.1%}", style="yellow")
     return label

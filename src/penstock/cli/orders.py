@@ -44,6 +44,8 @@ def described(plan: ProbePlan, *, optimize: bool) -> dict[str, Any]:
     return {
         "orders": {name: list(order) for name, order in plan.named(chosen).items()},
         "utilization": plan.utilization(chosen),
+        "best": {name: list(order) for name, order in plan.named(plan.best).items()},
+        "at_best": plan.utilization(plan.best),
         "written": {name: list(order) for name, order in plan.named(plan.written).items()},
         "as_written": plan.utilization(plan.written),
         "rates": dict(problem.rates),
@@ -56,28 +58,35 @@ def measured_joins(file: Path) -> Mapping[str, Any]:
     if file.stat().st_size > LARGEST_FILE:
         raise RunError(f"{file} is too large for the summary of a run")
     try:
-        found = json.loads(file.read_text())
-        joins = found["joins"]
-        if not all(joins[name].keys() >= {"orders", "utilization", "written", "as_written"} for name in joins):
-            raise KeyError("joins")
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return {name: _read(join) for name, join in json.loads(file.read_text())["joins"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise RunError(f"{file} is not what `penstock run --json` prints") from None
-    return joins  # type: ignore[no-any-return]
+
+
+def _read(join: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a join of a summary; what is not as it should be raises."""
+    streams = join["orders"].keys()
+    found: dict[str, Any] = {key: float(join[key]) for key in ("utilization", "at_best", "as_written")}
+    for key in ("orders", "best", "written"):
+        found[key] = {stream: [str(each) for each in join[key][stream]] for stream in streams}
+    found["rates"] = {stream: float(join["rates"][stream]) for stream in streams}
+    found["selectivities"] = {pair: float(share) for pair, share in join["selectivities"].items()}
+    return found
 
 
 def shown(name: str, join: Mapping[str, Any]) -> RenderableType:
     """Return the orders of one join as a table, and what they take."""
     table = Table(title=f"{name}: which windows a row probes, in order", box=SIMPLE_HEAD, **COMPACT)
-    for header in ("a row of", "rows/s", "chosen", "as written"):
+    for header in ("a row of", "rows/s", "the optimizer's", "as written"):
         table.add_column(header, justify="right" if header == "rows/s" else "left", overflow="fold")
-    for stream, order in join["orders"].items():
+    for stream, order in join["best"].items():
         written = join["written"][stream]
         other = Text(", ".join(written)) if written != order else Text("the same", style="dim")
         table.add_row(stream, rate(join["rates"][stream]), ", ".join(order), other)
     takes = Text.assemble(
         "predicted utilisation: ",
-        (f"{join['utilization']:.3%} of a processor", "bold"),
-        f", {join['as_written']:.3%} as written",
+        (f"{100 * join['at_best']:.3g} % of a processor", "bold"),
+        f", {100 * join['as_written']:.3g} % as written",
     )
     pairs = ", ".join(f"{pair.replace(',', '–')} {share:.3g}" for pair, share in join["selectivities"].items())
     return Group(table, takes, Text(f"selectivities: {pairs or 'none: a product'}", style="dim"))

@@ -47,7 +47,7 @@ def from_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text()
         found = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(
             f"{file} cannot be read as {'JSON' if file.suffix == '.json' else 'TOML'}: {error}"
         ) from None

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from penstock.errors import PlanError, nearest
@@ -67,6 +66,8 @@ class JoinProblem:
         put(self, "rates", _rates(self.rates))
         put(self, "windows", _windows(self.windows, self.streams))
         put(self, "selectivities", _selectivities(self.selectivities, self.streams))
+        if not isinstance(self.methods, Sequence):
+            raise PlanError(f"the methods must be a list of JoinMethod values, not {self.methods!r}")
         put(self, "methods", tuple(self.methods))
         _check_methods(self.join_cost, self.methods)
         put(self, "filters", _filters(self.filters, self.streams))
@@ -75,6 +76,8 @@ class JoinProblem:
         if headroom >= 1:
             raise PlanError(f"the headroom must be below 1, or nothing is left to use, not {headroom}")
         put(self, "headroom", headroom)
+        if not self.budget > 0:
+            raise PlanError(f"a headroom of {headroom} leaves nothing to use")
         put(self, "share", checked_share(self.share, "the share of the processor"))
 
     @property
@@ -123,7 +126,7 @@ def _rates(rates: object) -> Mapping[str, Number]:
     if len(rates) > MOST_STREAMS:
         raise PlanError(f"a join of {len(rates)} streams is too large to plan; at most {MOST_STREAMS}")
     found = {n: checked(rate, f"the rate of stream {n!r}", above=0, error=PlanError) for n, rate in rates.items()}
-    return MappingProxyType(found)
+    return dict(found)
 
 
 def _windows(windows: object, streams: Sequence[str]) -> Mapping[str, Window]:
@@ -139,7 +142,7 @@ def _windows(windows: object, streams: Sequence[str]) -> Mapping[str, Window]:
         if not isinstance(window, Window):
             window = Window("rows", checked(window, f"the window of stream {name!r}", above=0, error=PlanError))
         found[name] = window
-    return MappingProxyType(found)
+    return dict(found)
 
 
 def _selectivities(given: object, streams: Sequence[str]) -> Mapping[tuple[str, str], Number]:
@@ -158,12 +161,14 @@ def _selectivities(given: object, streams: Sequence[str]) -> Mapping[tuple[str, 
             raise PlanError(f"the predicate between {pair[0]!r} and {pair[1]!r} stands twice; multiply them")
         seen.add(frozenset(pair))
         found[pair] = checked_share(value, f"the selectivity of the predicate {pair!r}")
-    return MappingProxyType(found)
+    return dict(found)
 
 
 def _check_methods(join_cost: object, methods: Sequence[JoinMethod]) -> None:
     if (join_cost is None) == (not methods):
-        raise PlanError("give either the join_cost or the methods of joins, in seconds a tuple")
+        raise PlanError(
+            "give either the join_cost or the methods of joins (on the command line: --cost 5ms), not both"
+        )
     if join_cost is not None:
         checked(join_cost, "the join_cost", above=0, error=PlanError)
     for method in methods:
@@ -176,10 +181,12 @@ def _filters(filters: object, streams: Sequence[str]) -> Mapping[str, tuple[Filt
         raise PlanError(f"the filters must be a mapping of streams to lists of filters, not {filters!r}")
     for name, some in filters.items():
         _check_known(name, streams, "the filters name")
+        if not isinstance(some, Sequence):
+            raise PlanError(f"the filters of stream {name!r} must be a list of Filter values, not {some!r}")
         for each in some:
             if not isinstance(each, Filter):
                 raise PlanError(f"the filters of stream {name!r} must be Filter values, not {each!r}")
-    return MappingProxyType({name: by_rank(filters.get(name, ())) for name in streams})
+    return {name: by_rank(filters.get(name, ())) for name in streams}
 
 
 def _check_known(name: object, streams: Sequence[str], what: str) -> None:

@@ -21,7 +21,7 @@ Method = Literal["auto", "exact", "exhaustive", "heuristic", "bushy"]
 
 MOST = {"exact": 12, "exhaustive": 8, "bushy": 12}
 """The most streams that a method takes: beyond, it would take minutes or memory that nobody has."""
-_AUTO_EXACT = 10
+_AUTO_EXACT, _AUTO_LISTED = 10, 5
 _MOST_LISTED = 6
 """Streams whose plans are looked at one by one, where drop boxes have no simple solution."""
 
@@ -31,8 +31,9 @@ def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | N
 
     ``exact`` finds the best left-deep plan, ``bushy`` the best of all trees, both without listing them;
     ``exhaustive`` lists all left-deep plans; ``heuristic`` is AN04's dynamic programming. ``auto`` is exact for up
-    to ten streams, the heuristic beyond. With windows of time, exact means to list them, up to six streams;
-    beyond, and for bushy trees, plan and drop boxes are improved in turn, which need not end at the best.
+    to ten streams, the heuristic beyond. With windows of time, exact means to list them, up to six streams
+    (auto: five); beyond, and for bushy trees, plan and drop boxes are improved in turn, which need not end at
+    the best.
 
     >>> problem = JoinProblem(
     ...     rates={"A": 10, "B": 70, "C": 20}, windows={"A": 10, "B": 10, "C": 10},
@@ -47,7 +48,7 @@ def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | N
     problem = problem if capacity is None else replace(problem, capacity=capacity)
     sets = Sets.of(problem)
     if method == "auto":
-        method = "exact" if sets.n <= (_MOST_LISTED if problem.is_timed else _AUTO_EXACT) else "heuristic"
+        method = "exact" if sets.n <= (_AUTO_LISTED if problem.is_timed else _AUTO_EXACT) else "heuristic"
     _check_size(problem, method)
     if method == "exhaustive":
         return plans(problem)[0]

@@ -19,7 +19,8 @@ def knapsack(prices: Floats, most: Floats, budget: Floats | float, axis: int = 0
     order = np.broadcast_to(order, wanted.shape)
     wanted = np.take_along_axis(wanted, order, axis)
     costs = prices * wanted
-    before = np.cumsum(costs, axis=axis) - costs
+    spent = np.moveaxis(np.cumsum(costs, axis=axis), axis, 0)
+    before = np.moveaxis(np.concatenate([np.zeros_like(spent[:1]), spent[:-1]]), 0, axis)
     left = np.asarray(budget - before)
     share = np.divide(left, costs, out=np.ones_like(costs), where=costs > 0)
     taken: Floats = np.empty_like(costs)

@@ -11,11 +11,12 @@ the best.
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from penstock.optimizer.sets import Floats, Joins, Sets
 
 _CLOSE = 1e-12
-_SWEEPS = 1000
+_STEPS = 200
 _ENOUGH = 1e-9
 
 
@@ -62,33 +63,46 @@ def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Float
     """Return the x in (0, 1] with the largest product of powers whose cost is within the budget.
 
     A part of the cost is a number times the x of some streams. At a price of `level` for each unit of an exponent,
-    a stream is kept until it causes that; the level at which all is spent is found by halving.
+    a stream is kept until it causes that; the level at which all is spent is found between its bounds.
     """
-    x = np.ones(len(exponents))
-    low, high = budget / exponents.sum(), budget / exponents.min()
-    while high > low * (1 + _CLOSE):
-        level = float(np.sqrt(low * high))
-        x = _at_level(costs, streams, exponents * level, x)
-        if _total(costs, streams, x) > budget:
-            high = level
-        else:
-            low = level
-    return _at_level(costs, streams, exponents * low, x)
+    inside = streams.astype(float)
+    z = np.zeros(len(exponents))
 
+    def left(log_level: float) -> float:
+        nonlocal z
+        z = _at_level(costs, inside, exponents * np.exp(log_level), z)
+        return float(np.log(costs @ np.exp(inside @ z)) - np.log(budget))
 
-def _at_level(costs: Floats, streams: NDArray[np.bool_], caused: Floats, x: Floats) -> Floats:
-    """Return the x at which each stream causes this cost, or 1 where all of it causes less."""
-    x = x.copy()
-    for _ in range(_SWEEPS):
-        before = x.copy()
-        for stream in range(len(x)):
-            x[stream] = 1.0
-            alone = _total(costs[streams[:, stream]], streams[streams[:, stream]], x)
-            x[stream] = min(1.0, caused[stream] / alone)
-        if np.abs(x / before - 1).max() < _CLOSE:
-            break
+    low, high = np.log(budget / exponents.sum()), np.log(budget / exponents.min())
+    if left(high) > 0:
+        level = brentq(left, low, high, xtol=_CLOSE, rtol=_CLOSE) if left(low) < 0 else low
+        left(level)
+    x: Floats = np.exp(z)
     return x
 
 
-def _total(costs: Floats, streams: NDArray[np.bool_], x: Floats) -> float:
-    return float(costs @ np.where(streams, x, 1.0).prod(axis=1))
+def _at_level(costs: Floats, inside: Floats, caused: Floats, z: Floats) -> Floats:
+    """Return the z = ln x at which each stream causes this cost, or 0 where all of it causes less.
+
+    That is where Σ cost − caused·z is least: convex in z, so Newton's steps go there, cut off at 0.
+    """
+    for _ in range(_STEPS):
+        parts = costs * np.exp(inside @ z)
+        slope = inside.T @ parts - caused
+        free = (z < 0) | (slope > 0)
+        if not free.any() or np.abs(slope[free] / caused[free]).max() < _CLOSE:
+            break
+        bent = (inside[:, free].T * parts) @ inside[:, free]
+        bent[np.diag_indices_from(bent)] *= 1 + 1e-12
+        step = np.zeros_like(z)
+        step[free] = -np.linalg.solve(bent, slope[free])
+        value, size = parts.sum() - caused @ z, 1.0
+        while size > _CLOSE:
+            moved = np.minimum(z + size * step, 0.0)
+            if (costs * np.exp(inside @ moved)).sum() - caused @ moved <= value:
+                break
+            size /= 2
+        if size <= _CLOSE:
+            break
+        z = moved
+    return z

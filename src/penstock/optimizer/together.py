@@ -17,8 +17,9 @@ from penstock.errors import PlanError, nearest
 from penstock.network import Number, checked
 from penstock.optimizer.plan import Tree
 from penstock.optimizer.problem import JoinProblem
+from penstock.optimizer.search import optimize
 from penstock.optimizer.sets import Floats, Sets, Shape
-from penstock.optimizer.trees import joins_of, named
+from penstock.optimizer.trees import joins_of, named, placed
 
 Boxes = Literal["stream", "query"]
 
@@ -56,7 +57,8 @@ def shed_together(
     """Return plans and drop boxes for several queries that share streams and one processor.
 
     With a box for each ``stream``, all queries see the same tuples of it; with one for each ``query``, a stream
-    can be whole for one and thinned for another. The queries' own capacities do not count here.
+    can be whole for one and thinned for another. The queries' own capacities do not count here. Boxes are the best
+    for the plans, and plans for the boxes, from several starts; both together need not be the best there are.
     """
     weight = _weights(problems, weights or {})
     budget = float(checked(capacity, "the capacity", above=0, error=PlanError))
@@ -64,17 +66,36 @@ def shed_together(
         raise PlanError(f"drop boxes are for each 'stream' or each 'query', not {boxes!r}")
     _check_problems(problems)
     sets = {name: Sets.of(problem) for name, problem in problems.items()}
-    shares = {name: np.ones(each.n) for name, each in sets.items()}
+    starts: list[dict[str, Shape]] = [
+        {name: each.tree(each.left_deep, each.full) for name, each in sets.items()},  # for all that arrives
+        *(
+            {name: placed(optimize(each, capacity=part).tree, each.streams) for name, each in problems.items()}
+            for part in (budget, budget / len(problems))  # for each query as if it were alone, or had its part
+        ),
+    ]
+    found = [_improved(problems, sets, shapes, weight, budget, boxes) for shapes in starts]
+    return max(found, key=lambda plan: (plan.value, -plan.utilization))
+
+
+def _improved(
+    problems: Mapping[str, JoinProblem],
+    sets: Mapping[str, Sets],
+    shapes: Mapping[str, Shape],
+    weights: Mapping[str, float],
+    budget: float,
+    boxes: Boxes,
+) -> SharedPlan:
+    """Return what comes of these plans: the best boxes for them, the best plans for these, and again."""
     best: SharedPlan | None = None
     while True:
-        shapes = {name: sets[name].tree(sets[name].left_deep, sets[name].full * shares[name]) for name in problems}
-        shares = _boxes(problems, sets, shapes, weight, budget, boxes)
-        found = _plan(problems, sets, shapes, shares, weight)
+        shares = _boxes(problems, sets, shapes, weights, budget, boxes)
+        found = _plan(problems, sets, shapes, shares, weights)
         if best is not None and found.value <= best.value * (1 + 1e-9):
             return best
         if found.feasible:
             return found
         best = found
+        shapes = {name: each.tree(each.left_deep, each.full * shares[name]) for name, each in sets.items()}
 
 
 def _boxes(

@@ -78,8 +78,7 @@ class Engine:
         self._may_group = may_group
         self._quantum_s = quantum_s
         self.slots = slots
-        self.planner = Planner(self.costs, float(service.limit(MOST_ROWS) or MOST_ROWS))
-        self._optimize = optimize
+        self.planner = Planner(self.costs, float(service.limit(MOST_ROWS) or MOST_ROWS), leave=not optimize)
         self._probed: dict[str, float] = {}
         self._numbers = 0
         self._ending: set[str] = set()
@@ -166,8 +165,7 @@ class Engine:
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
                     self._windows.setdefault(each.stream, []).append((name, port))
-        if self._optimize:
-            self.planner.move_to(plan)
+        self.planner.move_to(plan)
 
     def _go_on_with(self, plan: Plan, rates: Mapping[str, float]) -> None:
         """Go on with a plan that differs in the orders of its joins, and with what was measured or is expected."""

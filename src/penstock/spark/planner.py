@@ -25,13 +25,14 @@ _AT_ONCE_S = 0.05
 class _Ran:
     """What a join has done, by port: rows, and over how much time those of a job spread; jobs, and what they took.
 
-    A port's first job is left out of that: Spark compiles then.
+    A port's first job is left out of that, if there were others: Spark compiles then.
     """
 
     def __init__(self, ports: int) -> None:
         self.spans = [0.0] * ports
         self.rows = [0] * ports
         self.jobs = 0
+        self.seconds = 0.0
         self.warm_rows = [0] * ports
         self.warm_jobs = 0
         self.warm_s = 0.0
@@ -45,20 +46,21 @@ class _Ran:
             self.rows[port] += some
             self.warm_rows[port] += some * is_warm
         self.jobs += 1
+        self.seconds += seconds
         self.warm_jobs += is_warm
         self.warm_s += seconds * is_warm
 
-    def jobs_s(self, costs: Sequence[float]) -> float | None:
-        """Return what all jobs took beside their rows, if these cost so much; None if that was not measured."""
+    def jobs_s(self, costs: Sequence[float]) -> float:
+        """Return what all jobs took beside their rows, if these cost so much."""
         if not self.warm_jobs:
-            return None
+            return max(self.seconds - _dot(self.rows, costs), 0.0)
         return max(self.warm_s - _dot(self.warm_rows, costs), 0.0) * self.jobs / self.warm_jobs
 
 
 class Planner:
     """Chooses in which order rows probe, for every join of three streams or more."""
 
-    def __init__(self, costs: Costs, most_rows: float) -> None:
+    def __init__(self, costs: Costs, most_rows: float, *, leave: bool = False) -> None:
         self.plans: dict[str, ProbePlan] = {}
         """What was last reckoned for each join."""
         self.changes: list[str] = []
@@ -66,6 +68,8 @@ class Planner:
         self._costs = costs
         self._most_rows = most_rows
         """How many rows of a port a job takes."""
+        self._leave = leave
+        """Whether joins stay as written; what other orders would take is reckoned anyway."""
         self._joins: list[str] = []
         self._ran: dict[str, _Ran] = {}
         self._known: dict[str, tuple[int, ...]] = {}
@@ -96,10 +100,9 @@ class Planner:
         jobs took beside. Before, what rows are assumed to cost.
         """
         found, ran, costs = self.plans[name], self._ran.get(name), self._costs.of(name)
-        jobs_s = ran.jobs_s(costs) if ran and costs else None
-        if ran is None or costs is None or jobs_s is None or not span_s:
+        if ran is None or costs is None or not span_s:
             return found.utilization(places)
-        rows_s = _dot(ran.rows, costs)
+        jobs_s, rows_s = ran.jobs_s(costs), _dot(ran.rows, costs)
         expected = found.expected(costs, places, rows_s / (rows_s + jobs_s))
         return (_dot(ran.rows, expected) + jobs_s) / span_s
 
@@ -132,14 +135,15 @@ class Planner:
 
     def _adopted(self, plan: Plan, name: str, found: ProbePlan, *, is_new: bool) -> Plan:
         if is_new:
-            self._costs.expect(name, found.row_costs(found.best), found.probing.rate / found.arriving)
-        elif found.utilization(found.best) < found.utilization(found.current) * BETTER:
+            places = found.current if self._leave else found.best
+            self._costs.expect(name, found.row_costs(places), found.probing.rate / found.arriving)
+            return plan.ordered(name, places)
+        if not self._leave and found.utilization(found.best) < found.utilization(found.current) * BETTER:
             costs = self._costs.of(name) or found.row_costs(found.current)
             self._costs.expect(name, found.expected(costs, found.best))
             self.changes.append(_change(name, found))
-        else:
-            return plan
-        return plan.ordered(name, found.best)
+            return plan.ordered(name, found.best)
+        return plan
 
     def _planned(self, plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> ProbePlan | None:
         join = plan.join(name)

@@ -167,36 +167,46 @@ def _equal_share(conditions: Iterable[Condition], samples: Sequence[Sample]) -> 
         else:
             share *= EQUAL
     if keys:
-        (one, _), (other, _) = keys[0]
-        sides = [
-            _counted(samples[port], [pair[side][1] for pair in keys]) for side, port in enumerate((one, other))
-        ]
-        share *= _matching(*sides)
+        try:
+            both = [_comparable(*(_column(samples[port], name) for port, name in pair)) for pair in keys]
+            share *= _matching(*(_counted(side) for side in zip(*both, strict=True)))
+        except pa.ArrowException:  # types that Spark can compare, and Arrow cannot
+            share *= EQUAL ** len(keys)
     return share
+
+
+def _column(sample: Sample, name: str) -> pa.ChunkedArray:
+    assert sample.rows is not None
+    return sample.rows.column(name)
 
 
 def _has(sample: Sample, column: str) -> bool:
     return sample.rows is not None and sample.rows.num_rows > 0 and column in sample.rows.column_names
 
 
-def _counted(sample: Sample, columns: Sequence[str]) -> pa.Table:
-    """Return how often each key stands in a sample; whole numbers of all sizes are one type."""
-    assert sample.rows is not None
-    keys = []
-    for column in columns:
-        values = sample.rows.column(column)
-        keys.append(values.cast(pa.int64()) if pa.types.is_integer(values.type) else values)
+def _counted(keys: Sequence[pa.ChunkedArray]) -> pa.Table:
+    """Return how often each key stands there."""
     table = pa.table(keys, [f"k{place}" for place in range(len(keys))])
     return table.group_by(table.column_names).aggregate([([], "count_all")])
+
+
+def _comparable(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return two columns in one type; numbers of different types as floating ones, where -0.0 is 0.0."""
+    if left.type == right.type and not pa.types.is_floating(left.type):
+        return left, right
+    if all(map(_is_number, (left.type, right.type))):
+        return tuple(pc.add(each.cast(pa.float64(), safe=False), 0.0) for each in (left, right))
+    return left, right.cast(left.type, safe=False)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _matching(left: pa.Table, right: pa.Table) -> float:
     """Return which share of the pairs have equal keys; where none has, half a pair is assumed to."""
     pairs = float(pc.sum(left.column("count_all")).as_py()) * float(pc.sum(right.column("count_all")).as_py())
     keys = [name for name in left.column_names if name != "count_all"]
-    try:
-        both = left.join(right, keys=keys, join_type="inner", right_suffix="_right")
-    except pa.ArrowInvalid:  # types that Spark can compare, and Arrow cannot
-        return EQUAL ** len(keys)
+    both = left.join(right, keys=keys, join_type="inner", right_suffix="_right")
     found = pc.sum(pc.multiply(both.column("count_all"), both.column("count_all_right"))).as_py() or 0
     return max(found, 0.5) / pairs

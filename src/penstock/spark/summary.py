@@ -57,11 +57,14 @@ class QuerySummary:
 class JoinSummary:
     """A join of three streams or more: in which order the rows of each probe the others, what that takes.
 
-    Utilisations are shares of the machine at the pace of the streams, `as_written` in the order of the script.
+    Utilisations are shares of the machine at the pace of the streams: in the orders that run, in those of the
+    optimizer (`at_best`), and in those of the script.
     """
 
     orders: Mapping[str, tuple[str, ...]]
     utilization: float
+    best: Mapping[str, tuple[str, ...]]
+    at_best: float
     written: Mapping[str, tuple[str, ...]]
     as_written: float
     rates: Mapping[str, float]
@@ -142,6 +145,8 @@ def join_summaries(engine: Engine) -> dict[str, JoinSummary]:
         found[name] = JoinSummary(
             orders=plan.named(plan.current),
             utilization=engine.planner.utilization(name, plan.current, span_s),
+            best=plan.named(plan.best),
+            at_best=engine.planner.utilization(name, plan.best, span_s),
             written=plan.named(plan.written),
             as_written=engine.planner.utilization(name, plan.written, span_s),
             rates={each: float(rate) for each, rate in plan.probing.problem.rates.items()},

@@ -54,6 +54,9 @@ class Structured(Files):
         error = self._query.exception()
         if error is not None:
             raise RunError(f"stream {self._stream.name}: its source failed: {explained(error)}")
+        self._look_again = (
+            0.0  # a batch is there once a file inside its folder says so, which no other folder shows
+        )
         self._list()
         return not self._waiting
 
