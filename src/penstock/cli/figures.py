@@ -15,7 +15,7 @@ from penstock.cli.style import COMPACT, NONE, STATUS, plural, ratio, seconds, si
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+    from penstock.spark.summary import JoinSummary, QuerySummary, StreamSummary, Summary
 
 Row = Mapping[str, Any]
 
@@ -107,8 +107,14 @@ def _queries(queries: "Mapping[str, QuerySummary]") -> Table:
     return table
 
 
+def _orders(name: str, join: "JoinSummary") -> Text:
+    order = "the order written" if join.orders == join.written else "the optimizer's order"
+    now, written = (f"{100 * share:.3g} %" for share in (join.utilization, join.as_written))
+    return Text(f"{name} in {order}: {now} of the machine at the streams' pace, {written} as written", style="dim")
+
+
 def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
-    found = []
+    found = [_orders(name, join) for name, join in summary.joins.items()]
     for name, stream in summary.streams.items():
         counts = {"late": stream.late, "malformed": stream.malformed}
         if any(counts.values()):
