@@ -15,12 +15,12 @@ def plan(seconds, predicted, demand):
 
 
 def required(written, differing=0):
-    found = {"optimizer": plan([2.0, 9.0, 3.0], 0.11, 0.1), "written": written}
+    found = {"optimizer": plan([2.0, 9.0, 3.0], [0.11, 0.3, 0.05], [0.1]), "written": written}
     return [each.as_dict() for each in orders._comparisons(found, differing)]
 
 
 def test_times_are_medians_and_errors_relative_to_what_was_measured():
-    faster, results, ours, theirs = required(plan([9.0, 6.0, 7.5], 0.4, 0.5))
+    faster, results, ours, theirs = required(plan([9.0, 6.0, 7.5], [0.4], [0.2, 0.9, 0.5]))
     assert (faster["measured"], faster["holds"]) == (2.5, True)
     assert (results["measured"], results["holds"]) == (0, True)
     assert (ours["measured"], ours["holds"]) == (pytest.approx(0.1), True)
@@ -28,7 +28,7 @@ def test_times_are_medians_and_errors_relative_to_what_was_measured():
 
 
 def test_slow_orders_wrong_predictions_and_other_results_do_not_hold():
-    faster, results, _, theirs = required(plan([5.0], 0.8, 0.5), differing=1)
+    faster, results, _, theirs = required(plan([5.0], [0.8], [0.5]), differing=1)
     assert [faster["holds"], results["holds"], theirs["holds"]] == [False, False, False]
 
 
@@ -43,8 +43,8 @@ def test_the_page_says_whether_results_are_the_same():
     found = {
         "machine": described("4g"),
         "rows": 1000, "stream_seconds": 50.0, "same_results": False,
-        "plans": {"optimizer": plan([2.0], 0.11, 0.1), "written": plan([6.0], 0.35, 0.5)},
-        "comparisons": required(plan([6.0], 0.35, 0.5), differing=1),
+        "plans": {"optimizer": plan([2.0], [0.11], [0.1]), "written": plan([6.0], [0.35], [0.5])},
+        "comparisons": required(plan([6.0], [0.35], [0.5]), differing=1),
     }  # fmt: skip
     html = page(found)
     assert "NOT the same" in html

@@ -52,8 +52,8 @@ class Measured:
 def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> dict[str, Any]:
     """Run the script in both orders by turns, and return what that gave, as JSON has it.
 
-    The first runs of each order are not counted: Spark compiles then. Both predictions are made of what the last
-    of these measured in the optimizer's order, before the runs that they are compared with.
+    The first runs of each order are not counted: Spark compiles then. Each run in the optimizer's order predicts
+    what the next ones take in both; the medians of predictions are compared with those of what was measured.
     """
     runs: dict[bool, list[Measured]] = {True: [], False: []}
     with (
@@ -68,19 +68,19 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
                 runtime = Runtime(script(seconds, optimize=optimize), spark, [sink], Path(folder), drain=True)
                 summary = runtime.run()
                 runs[optimize].append(Measured(summary, _sorted(sink.results[QUERY])))
-    predicted = runs[True][WARM - 1].summary.joins[JOIN]
+    said = [each.summary.joins[JOIN] for each in runs[True][WARM - 1 : -1]]
     found = {
         name: {
             "orders": {stream: list(order) for stream, order in orders.items()},
-            "predicted": prediction,
-            "demand": median(each.summary.demand for each in runs[optimize][WARM:]),
+            "predicted": predicted,
+            "demand": [each.summary.demand for each in runs[optimize][WARM:]],
             "seconds": [each.summary.seconds for each in runs[optimize][WARM:]],
             "jobs": [each.summary.jobs for each in runs[optimize][WARM:]],
             "results": runs[optimize][0].results.num_rows,
         }
-        for name, optimize, orders, prediction in (
-            ("optimizer", True, predicted.orders, predicted.utilization),
-            ("written", False, predicted.written, predicted.as_written),
+        for name, optimize, orders, predicted in (
+            ("optimizer", True, said[-1].orders, [each.utilization for each in said]),
+            ("written", False, said[-1].written, [each.as_written for each in said]),
         )
     }
     first, *others = [each.results for some in runs.values() for each in some]
@@ -90,7 +90,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
         "machine": described(HEAP),
         "stream_seconds": seconds,
         "rows": runs[True][0].summary.rows_in,
-        "selectivities": dict(predicted.selectivities),
+        "selectivities": dict(said[-1].selectivities),
         "plans": found,
         "same_results": not differing,
         "comparisons": [each.as_dict() for each in _comparisons(found, differing)],
@@ -116,6 +116,6 @@ def _comparisons(found: Mapping[str, Any], differing: int) -> list[Comparison]:
         Comparison("runs with other results than the first", "at most", 0, differing),
     ]
     for name, words in (("optimizer", "the optimizer's order"), ("written", "the order written")):
-        error = abs(found[name]["predicted"] / found[name]["demand"] - 1)
+        error = abs(median(found[name]["predicted"]) / median(found[name]["demand"]) - 1)
         claims.append(Comparison(f"{words}: error of the predicted utilisation", "at most", WITHIN, error))
     return claims

@@ -20,7 +20,9 @@ def page(found: Mapping[str, Any]) -> str:
     times.add_bar(x=names, y=[median(plan["seconds"]) for plan in plans.values()], marker_color="#0f7b5f")
     shares = go.Figure()
     for key, label, colour in (("predicted", "predicted", "#b45309"), ("demand", "measured", "#0f7b5f")):
-        shares.add_bar(x=names, y=[100 * plan[key] for plan in plans.values()], name=label, marker_color=colour)
+        shares.add_bar(
+            x=names, y=[100 * median(plan[key]) for plan in plans.values()], name=label, marker_color=colour
+        )
     streams = list(plans["optimizer"]["orders"])
     rows = [(stream, *(", ".join(plan["orders"][stream]) for plan in plans.values())) for stream in streams]
     same = "the same in all runs" if found["same_results"] else "NOT the same in all runs"
@@ -32,7 +34,7 @@ def page(found: Mapping[str, Any]) -> str:
             f"{plans['optimizer']['results']:,} results, {same}."
         ),
         plot(styled(times, "Time to work everything off, median", "", "seconds")),
-        plot(styled(shares, "Share of the machine at the streams' own pace", "", "%")),
+        plot(styled(shares, "Share of the machine at the streams' own pace, median", "", "%")),
         table(("a row of", *names), rows, caption="Which windows a row probes, in order", words=3),
     ]
     return html("A join of four streams in two orders", machine(found["machine"]), parts)
