@@ -8,7 +8,8 @@ from rich.console import Console
 
 from penstock.cli.figures import Examples, show_figures
 from penstock.cli.live import LiveView
-from penstock.spark.summary import JoinSummary, QuerySummary, StreamSummary, Summary
+from penstock.spark.planning import JoinSummary
+from penstock.spark.summary import QuerySummary, StreamSummary, Summary
 
 JOIN = JoinSummary(
     orders={"a": ("c", "b")}, utilization=0.04, best={"a": ("c", "b")}, at_best=0.04,

@@ -1,17 +1,16 @@
 """`penstock bench optimizer`: how long the searches for a plan take, by the number of streams."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
-from penstock.cli.bench_parts import comparisons_table
-from penstock.cli.style import COMPACT, NONE, wide_console
+from penstock.cli.bench_parts import conclude
+from penstock.cli.style import COMPACT, NONE, in_a_folder
 
 
 def optimizer(
@@ -19,7 +18,10 @@ def optimizer(
     repeat: Annotated[int, typer.Option(help="Problems of each size.", min=1, metavar="N")] = 3,
     seed: Annotated[int, typer.Option(help="Of the random problems.", min=0, metavar="N")] = 1,
     report: Annotated[
-        Path | None, typer.Option(help="Draw the times on this page.", metavar="FILE.html", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="Draw the times on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
 ) -> None:
@@ -32,29 +34,15 @@ def optimizer(
     """
     from penstock.bench.optimizer import measured
 
-    if report and not report.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {report.parent} to write {report.name} to")
     with Console(stderr=True).status("") as status:
         found = measured(most, repeat, seed, status.update)
     if report:
         from penstock.report.optimizer import page
 
         report.write_text(page(found))
-    if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        screen = wide_console()
-        screen.print(_times(found))
-        for each in found["methods"]:
-            if each["stopped"]:
-                screen.print(f"{each['method']} {each['stopped']}.", highlight=False)
-        for part in (_rates(found), comparisons_table(found["comparisons"])):
-            screen.print()
-            screen.print(part)
-        if report:
-            screen.print(f"\n{report} has a plot.", highlight=False)
-    if any(each["holds"] is False for each in found["comparisons"]):
-        raise typer.Exit(code=1)
+    stopped = [f"{each['method']} {each['stopped']}." for each in found["methods"] if each["stopped"]]
+    parts: list[RenderableType] = [_times(found), *stopped, "", _rates(found), ""]
+    conclude(found, parts, f"{report} has a plot." if report else "", as_json=as_json)
 
 
 def _times(found: Mapping[str, Any]) -> Table:

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -22,15 +23,16 @@ def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: P
     return place
 
 
-def conclude(found: dict[str, Any], tables: Iterable[Table], remark: str, *, as_json: bool) -> None:
+def conclude(found: dict[str, Any], parts: Iterable[RenderableType], remark: str, *, as_json: bool) -> None:
     """Print the figures, as JSON or as tables with what was required, and exit with 1 if that does not hold."""
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         screen = wide_console()
-        for table in (*tables, comparisons_table(found["comparisons"])):
-            screen.print(table)
-        screen.print(f"\n{remark}", highlight=False)
+        for part in (*parts, comparisons_table(found["comparisons"])):
+            screen.print(part, highlight=False)
+        if remark:
+            screen.print(f"\n{remark}", highlight=False)
     if any(each["holds"] is False for each in found["comparisons"]):
         raise typer.Exit(code=1)
 

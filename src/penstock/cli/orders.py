@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +40,7 @@ def planned_joins(script: Script, plan: Plan) -> dict[str, ProbePlan]:
 
 def described(plan: ProbePlan, *, optimize: bool) -> dict[str, Any]:
     """Return what there is to say about one join, as JSON has it and a run's summary too."""
-    chosen = plan.best if optimize else plan.written
-    problem = plan.probing.problem
-    return {
-        "orders": {name: list(order) for name, order in plan.named(chosen).items()},
-        "utilization": plan.utilization(chosen),
-        "best": {name: list(order) for name, order in plan.named(plan.best).items()},
-        "at_best": plan.utilization(plan.best),
-        "written": {name: list(order) for name, order in plan.named(plan.written).items()},
-        "as_written": plan.utilization(plan.written),
-        "rates": dict(problem.rates),
-        "selectivities": {f"{one},{other}": share for (one, other), share in problem.selectivities.items()},
-    }
+    return asdict(plan.summarized(plan.best if optimize else plan.written, plan.utilization))
 
 
 def measured_joins(file: Path) -> Mapping[str, Any]:

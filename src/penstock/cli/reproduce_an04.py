@@ -12,7 +12,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import COMPACT, NONE, plural, rate, wide_console
+from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
 
 
 def an04(
@@ -22,7 +22,10 @@ def an04(
         int, typer.Option(help="Of each search for hard problems; 0 for no search.", min=0, metavar="N")
     ] = 1200,
     report: Annotated[
-        Path | None, typer.Option(help="Write the figures to this page.", metavar="FILE.html", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="Write the figures to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
 ) -> None:
@@ -37,8 +40,6 @@ def an04(
     """
     from penstock.experiments.an04.reproduce import reproduced
 
-    if report and not report.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {report.parent} to write {report.name} to")
     with Console(stderr=True).status("") as status:
         found = reproduced(queries, seed, steps, status.update)
     if report:

@@ -4,8 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
@@ -32,6 +34,13 @@ def wide_console() -> Console:
     """Return a console of 80 columns or more: on a narrower one lines wrap, which is better than lost digits."""
     console = Console()
     return console if console.width >= 80 else Console(width=80)
+
+
+def in_a_folder(file: Path | None) -> Path | None:
+    """Refuse a file to write, an option's value, where no folder is: before hours of work, not after."""
+    if file and not file.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {file.parent} to write {file.name} to")
+    return file
 
 
 @contextmanager

@@ -40,4 +40,4 @@ def _kept(sets: Sets, joins: Joins) -> Floats:
     """Return the y that one plan keeps at best, with windows of rows."""
     if len(sets.methods) > 1:  # which method is cheapest for a side depends on what is kept
         return most_kept(sets, joins, sets.full[:, None], np.array([sets.budget]), np.zeros(1))[:, 0]
-    return knapsack(sets.cheapest(joins, np.eye(sets.n))[-1], sets.full, sets.budget)
+    return knapsack(sets.prices(joins), sets.full, sets.budget)

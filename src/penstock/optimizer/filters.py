@@ -54,7 +54,7 @@ def by_rank(filters: Iterable[Filter]) -> tuple[Filter, ...]:
     >>> [f.name for f in by_rank([Filter(0.001, 0.5, "dear"), Filter(0.0005, 0.25, "good")])]
     ['good', 'dear']
     """
-    return tuple(sorted(filters, key=lambda each: _rank(each), reverse=True))
+    return tuple(sorted(filters, key=_rank, reverse=True))
 
 
 def _rank(each: Filter) -> float:

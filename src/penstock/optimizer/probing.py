@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.sets import Floats, Ints, Sets
+from penstock.optimizer.trees import retraced
 
 Orders = Mapping[str, tuple[str, ...]]
 """For each stream, the others in the order in which its rows probe them."""
@@ -109,11 +110,7 @@ class Probing:
             chosen = costs.argmin(axis=1)[:, None]
             cheapest[sets] = np.take_along_axis(costs, chosen, axis=1)[:, 0]
             last[sets] = np.take_along_axis(streams, chosen, axis=1)[:, 0]
-        order, some = [], len(last) - 1
-        while some != 1 << first:
-            order.append(int(last[some]))
-            some ^= 1 << order[-1]
-        return order[::-1]
+        return retraced(last)[1:]
 
     def _seconds(self, name: str, order: Sequence[str]) -> float:
         names = self.problem.streams

@@ -15,7 +15,7 @@ from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.problem import MOST_STREAMS, JoinProblem
 from penstock.optimizer.sets import Ints, Joins, Sets, Shape
 from penstock.optimizer.shedding import knapsack
-from penstock.optimizer.trees import left_deep, named, orders
+from penstock.optimizer.trees import left_deep, named, orders, retraced
 
 Method = Literal["auto", "exact", "exhaustive", "heuristic", "bushy"]
 
@@ -118,11 +118,7 @@ def _exact(sets: Sets, joins: Joins) -> Shape:
 
 def _heuristic(sets: Sets) -> Shape:
     _, last = heuristic(sets, sets.full[:, None], np.array([sets.budget]))
-    joined, some = [], len(last) - 1
-    while some & (some - 1):
-        joined.append(int(last[some, 0]))
-        some ^= 1 << joined[-1]
-    first, second, *others = some.bit_length() - 1, *reversed(joined)
+    first, second, *others = retraced(last[:, 0])
     return left_deep([min(first, second), max(first, second), *others])
 
 

@@ -8,6 +8,7 @@ gained.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -65,91 +66,85 @@ def shed_together(
     if boxes not in ("stream", "query"):
         raise PlanError(f"drop boxes are for each 'stream' or each 'query', not {boxes!r}")
     _check_problems(problems)
-    sets = {name: Sets.of(problem) for name, problem in problems.items()}
-    starts: list[dict[str, Shape]] = [
-        {name: each.tree(each.left_deep, each.full) for name, each in sets.items()},  # for all that arrives
+    together = _Together(problems, weight, budget, boxes)
+    starts = [
+        together.cheapest(dict.fromkeys(problems, 1.0)),
         *(
             {name: placed(optimize(each, capacity=part).tree, each.streams) for name, each in problems.items()}
             for part in (budget, budget / len(problems))  # for each query as if it were alone, or had its part
         ),
     ]
-    found = [_improved(problems, sets, shapes, weight, budget, boxes) for shapes in starts]
-    return max(found, key=lambda plan: (plan.value, -plan.utilization))
+    return max(map(together.improved, starts), key=lambda plan: (plan.value, -plan.utilization))
 
 
-def _improved(
-    problems: Mapping[str, JoinProblem],
-    sets: Mapping[str, Sets],
-    shapes: Mapping[str, Shape],
-    weights: Mapping[str, float],
-    budget: float,
-    boxes: Boxes,
-) -> SharedPlan:
-    """Return what comes of these plans: the best boxes for them, the best plans for these, and again."""
-    best: SharedPlan | None = None
-    while True:
-        shares = _boxes(problems, sets, shapes, weights, budget, boxes)
-        found = _plan(problems, sets, shapes, shares, weights)
-        if best is not None and found.value <= best.value * (1 + 1e-9):
-            return best
-        if found.feasible:
-            return found
-        best = found
-        shapes = {name: each.tree(each.left_deep, each.full * shares[name]) for name, each in sets.items()}
+@dataclass(frozen=True, eq=False)
+class _Together:
+    """Queries with their weights, the budget that they share, and what there is a drop box for."""
 
+    problems: Mapping[str, JoinProblem]
+    weights: Mapping[str, float]
+    budget: float
+    boxes: Boxes
 
-def _boxes(
-    problems: Mapping[str, JoinProblem],
-    sets: Mapping[str, Sets],
-    shapes: Mapping[str, Shape],
-    weights: Mapping[str, float],
-    budget: float,
-    boxes: Boxes,
-) -> dict[str, Floats]:
-    """Return the shares that bring most with these plans: a linear program, by HiGHS."""
-    places: dict[tuple[str, str], int] = {}
-    for name, problem in problems.items():
-        for stream in problem.streams:
-            places.setdefault(("" if boxes == "stream" else name, stream), len(places))
+    @cached_property
+    def _sets(self) -> dict[str, Sets]:
+        return {name: Sets.of(problem) for name, problem in self.problems.items()}
 
-    def at(name: str) -> list[int]:
-        return [places["" if boxes == "stream" else name, stream] for stream in problems[name].streams]
+    def cheapest(self, shares: Mapping[str, Floats | float]) -> dict[str, Shape]:
+        """Return the plan of each query that costs least if these shares are kept."""
+        return {name: each.tree(each.left_deep, each.full * shares[name]) for name, each in self._sets.items()}
 
-    gains, costs = np.zeros(len(places)), np.zeros(len(places))
-    for name, each in sets.items():
-        np.add.at(gains, at(name), weights[name] * each.windows[-1] * each.full)
-        np.add.at(costs, at(name), _prices(each, shapes[name]) * each.full)
-    if costs.sum() <= budget:
-        return {name: np.ones(each.n) for name, each in sets.items()}
-    solved = linprog(-gains / gains.max(), [costs / budget], [1.0], bounds=(0, 1), method="highs")
-    if solved.status != 0:
-        raise PlanError(f"no drop boxes were found: {solved.message}")
-    return {name: np.clip(solved.x[at(name)], 0.0, 1.0) for name in problems}
+    def improved(self, shapes: Mapping[str, Shape]) -> SharedPlan:
+        """Return what comes of these plans: the best boxes for them, the best plans for these, and again."""
+        best: SharedPlan | None = None
+        while True:
+            shares = self._best_shares(shapes)
+            found = self._plan(shapes, shares)
+            if best is not None and found.value <= best.value * (1 + 1e-9):
+                return best
+            if found.feasible:
+                return found
+            best, shapes = found, self.cheapest(shares)
 
+    def _best_shares(self, shapes: Mapping[str, Shape]) -> dict[str, Floats]:
+        """Return the shares that bring most with these plans: a linear program, by HiGHS."""
+        places = self._places
+        count = 1 + max(place for some in places.values() for place in some)
+        gains, costs = np.zeros(count), np.zeros(count)
+        for name, each in self._sets.items():
+            np.add.at(gains, places[name], self.weights[name] * each.windows[-1] * each.full)
+            np.add.at(costs, places[name], each.prices(joins_of(shapes[name])) * each.full)
+        if costs.sum() <= self.budget:
+            return {name: np.ones(each.n) for name, each in self._sets.items()}
+        solved = linprog(-gains / gains.max(), [costs / self.budget], [1.0], bounds=(0, 1), method="highs")
+        if solved.status != 0:
+            raise PlanError(f"no drop boxes were found: {solved.message}")
+        return {name: np.clip(solved.x[some], 0.0, 1.0) for name, some in places.items()}
 
-def _prices(sets: Sets, shape: Shape) -> Floats:
-    prices: Floats = sets.cheapest(joins_of(shape), np.eye(sets.n))[-1]
-    return prices
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Of each query, which of all drop boxes its streams have."""
+        places: dict[tuple[str, str], int] = {}
+        return {
+            name: [
+                places.setdefault(("" if self.boxes == "stream" else name, stream), len(places))
+                for stream in problem.streams
+            ]
+            for name, problem in self.problems.items()
+        }
 
-
-def _plan(
-    problems: Mapping[str, JoinProblem],
-    sets: Mapping[str, Sets],
-    shapes: Mapping[str, Shape],
-    shares: Mapping[str, Floats],
-    weights: Mapping[str, float],
-) -> SharedPlan:
-    queries = {}
-    for name, problem in problems.items():
-        y = sets[name].full * shares[name]
-        queries[name] = QueryPlan(
-            tree=named(shapes[name], problem.streams),
-            keep=dict(zip(problem.streams, shares[name].tolist(), strict=True)),
-            rate=float(sets[name].windows[-1] * y.sum()),
-            utilization=float(_prices(sets[name], shapes[name]) @ y),
-        )
-    value = sum(weights[name] * query.rate for name, query in queries.items())
-    return SharedPlan(queries, value, sum(query.utilization for query in queries.values()))
+    def _plan(self, shapes: Mapping[str, Shape], shares: Mapping[str, Floats]) -> SharedPlan:
+        queries = {}
+        for name, each in self._sets.items():
+            streams, y = self.problems[name].streams, each.full * shares[name]
+            queries[name] = QueryPlan(
+                tree=named(shapes[name], streams),
+                keep=dict(zip(streams, shares[name].tolist(), strict=True)),
+                rate=float(each.windows[-1] * y.sum()),
+                utilization=float(each.prices(joins_of(shapes[name])) @ y),
+            )
+        value = sum(self.weights[name] * query.rate for name, query in queries.items())
+        return SharedPlan(queries, value, sum(query.utilization for query in queries.values()))
 
 
 def _weights(problems: Mapping[str, JoinProblem], given: Mapping[str, Number]) -> dict[str, float]:

@@ -31,6 +31,19 @@ def left_deep(order: Iterable[int]) -> Shape:
     return shape
 
 
+def retraced(last: Sequence[int] | Ints) -> list[int]:
+    """Return the order in which all streams are joined, if `last` is the one that each set of them joins last.
+
+    >>> retraced([0, 0, 0, 1, 0, 2, 2, 1])  # of all three the second is last; of the others, the third
+    [0, 2, 1]
+    """
+    joined, some = [], len(last) - 1
+    while some & (some - 1):
+        joined.append(int(last[some]))
+        some ^= 1 << joined[-1]
+    return [some.bit_length() - 1, *reversed(joined)]
+
+
 def joins_of(shape: Shape) -> Joins:
     """Return the joins of one tree, those below first, in the form that `Sets.cheapest` chooses from."""
     found: Joins = []

@@ -1,6 +1,6 @@
 """In which order a row probes the windows of a join: the cheapest, by rates and keys of a sample."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -32,6 +32,24 @@ class Sample:
 
     rate: float
     rows: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class JoinSummary:
+    """A join of streams: in which order the rows of each probe the others, what that takes.
+
+    Utilisations are shares of the machine at the pace of the streams: in the orders that run, in those of the
+    optimizer (`at_best`), and in those of the script.
+    """
+
+    orders: Mapping[str, tuple[str, ...]]
+    utilization: float
+    best: Mapping[str, tuple[str, ...]]
+    at_best: float
+    written: Mapping[str, tuple[str, ...]]
+    as_written: float
+    rates: Mapping[str, float]
+    selectivities: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -93,6 +111,22 @@ class ProbePlan:
         """Return orders with the names of the ports."""
         streams = self.probing.problem.streams
         return {name: tuple(streams[each] for each in order) for name, order in zip(streams, places, strict=True)}
+
+    def summarized(self, chosen: Places, utilization: Callable[[Places], float]) -> JoinSummary:
+        """Return what there is to say, of these orders beside the best and those written."""
+        problem = self.probing.problem
+        return JoinSummary(
+            orders=self.named(chosen),
+            utilization=utilization(chosen),
+            best=self.named(self.best),
+            at_best=utilization(self.best),
+            written=self.named(self.written),
+            as_written=utilization(self.written),
+            rates={name: float(rate) for name, rate in problem.rates.items()},
+            selectivities={
+                f"{one},{other}": float(share) for (one, other), share in problem.selectivities.items()
+            },
+        )
 
     @property
     def arriving(self) -> float:

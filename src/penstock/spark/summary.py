@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from penstock.spark.engine import Engine
+from penstock.spark.planning import JoinSummary
 
 
 @dataclass
@@ -51,24 +53,6 @@ class QuerySummary:
     l2_slowdown: float
     recent_response: float
     recent_slowdown: float
-
-
-@dataclass(frozen=True)
-class JoinSummary:
-    """A join of three streams or more: in which order the rows of each probe the others, what that takes.
-
-    Utilisations are shares of the machine at the pace of the streams: in the orders that run, in those of the
-    optimizer (`at_best`), and in those of the script.
-    """
-
-    orders: Mapping[str, tuple[str, ...]]
-    utilization: float
-    best: Mapping[str, tuple[str, ...]]
-    at_best: float
-    written: Mapping[str, tuple[str, ...]]
-    as_written: float
-    rates: Mapping[str, float]
-    selectivities: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -142,19 +126,7 @@ def join_summaries(engine: Engine) -> dict[str, JoinSummary]:
     found = {}
     for name, plan in engine.planner.plans.items():
         span_s = max(engine.streams[port.stream].span_s for port in plan.join.ports)
-        found[name] = JoinSummary(
-            orders=plan.named(plan.current),
-            utilization=engine.planner.utilization(name, plan.current, span_s),
-            best=plan.named(plan.best),
-            at_best=engine.planner.utilization(name, plan.best, span_s),
-            written=plan.named(plan.written),
-            as_written=engine.planner.utilization(name, plan.written, span_s),
-            rates={each: float(rate) for each, rate in plan.probing.problem.rates.items()},
-            selectivities={
-                f"{one},{other}": float(share)
-                for (one, other), share in plan.probing.problem.selectivities.items()
-            },
-        )
+        found[name] = plan.summarized(plan.current, partial(engine.planner.utilization, name, span_s=span_s))
     return found
 
 

@@ -54,9 +54,7 @@ class Structured(Files):
         error = self._query.exception()
         if error is not None:
             raise RunError(f"stream {self._stream.name}: its source failed: {explained(error)}")
-        self._look_again = (
-            0.0  # a batch is there once a file inside its folder says so, which no other folder shows
-        )
+        self._look_again = 0.0  # a file inside a batch's folder says that it is there; no other folder changes
         self._list()
         return not self._waiting
 
