@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from penstock.errors import ArrivalError
-from penstock.workloads import Arrivals, Bursty, Phases, Poisson, Trace, take, until
+from penstock.workloads import Arrivals, Bursty, Flows, Phases, Poisson, Redrawn, Trace, take, until
+
+PROCESSES = ("poisson", "fast poisson", "bursty", "one flow", "slow bursty", "flows", "redrawn", "trace", "phases")
 
 
-@pytest.fixture(params=["poisson", "fast poisson", "bursty", "one flow", "slow bursty", "trace", "phases"])
+@pytest.fixture(params=PROCESSES)
 def process(request, tmp_path):
     gaps = np.random.default_rng(1).exponential(0.01, 3000)
     np.savetxt(tmp_path / "t.csv", gaps.cumsum(), header="time", comments="")
@@ -19,6 +21,8 @@ def process(request, tmp_path):
         "bursty": Bursty(1000),
         "one flow": Bursty(100, flows=1),
         "slow bursty": Bursty(3, flows=128),
+        "flows": Flows(500),
+        "redrawn": Redrawn(200),
         "trace": Trace(tmp_path / "t.csv", repeat=True),
         "phases": Phases(((Poisson(100), 3), (Bursty(400), 2))),
     }[request.param]

@@ -9,7 +9,6 @@ import pytest
 
 from penstock.errors import ArrivalError
 from penstock.workloads import Bursty, hurst, index_of_dispersion, take, until
-from penstock.workloads.bursty import _poisson
 
 
 @pytest.mark.parametrize(
@@ -63,21 +62,6 @@ def test_long_silence_is_skipped():
     firsts = [take(Bursty(100, flows=1), seed, 1)[0] for seed in range(200)]
     assert max(firsts) > 1e6
     assert time.process_time() - start < 2
-
-
-def test_arrivals_follow_given_rates():
-    knots, rates = np.array([1.0, 2.0, 4.0, 4.0, 5.0, 7.0]), np.array([100.0, 0.0, 500.0, 50.0, 0.0])
-    rng = np.random.Generator(np.random.PCG64(2))
-    times = np.concatenate([_poisson(rng, knots, rates) for _ in range(400)])
-    counted = [((times >= start) & (times < end)).sum() for start, end in ((1, 2), (2, 4), (4, 5), (5, 7.1))]
-    assert counted[1] == counted[3] == 0
-    assert counted[0] / 400 == pytest.approx(100, rel=0.03)
-    assert counted[2] / 400 == pytest.approx(50, rel=0.03)
-    assert times[(times >= 1) & (times < 2)].mean() == pytest.approx(1.5, abs=0.01)
-
-
-def test_no_arrivals_where_every_rate_is_zero():
-    assert len(_poisson(np.random.Generator(np.random.PCG64(2)), np.array([0.0, 1.0]), np.array([0.0]))) == 0
 
 
 def test_a_million_arrivals_in_a_second_of_processor_time():

@@ -7,6 +7,7 @@ import pytest
 
 from penstock.errors import ArrivalError
 from penstock.workloads import Poisson, hurst, index_of_dispersion, take
+from penstock.workloads.poisson import poisson_steps
 
 
 def test_gaps_are_exponential():
@@ -29,6 +30,21 @@ def test_it_is_not_bursty():
 
 def test_any_number_is_a_rate():
     assert Poisson(np.float32(2)) == Poisson(2)
+
+
+def test_arrivals_follow_given_rates():
+    knots, rates = np.array([1.0, 2.0, 4.0, 4.0, 5.0, 7.0]), np.array([100.0, 0.0, 500.0, 50.0, 0.0])
+    rng = np.random.Generator(np.random.PCG64(2))
+    times = np.concatenate([poisson_steps(rng, knots, rates) for _ in range(400)])
+    counted = [((times >= start) & (times < end)).sum() for start, end in ((1, 2), (2, 4), (4, 5), (5, 7.1))]
+    assert counted[1] == counted[3] == 0
+    assert counted[0] / 400 == pytest.approx(100, rel=0.03)
+    assert counted[2] / 400 == pytest.approx(50, rel=0.03)
+    assert times[(times >= 1) & (times < 2)].mean() == pytest.approx(1.5, abs=0.01)
+
+
+def test_no_arrivals_where_every_rate_is_zero():
+    assert len(poisson_steps(np.random.Generator(np.random.PCG64(2)), np.array([0.0, 1.0]), np.array([0.0]))) == 0
 
 
 @pytest.mark.parametrize(

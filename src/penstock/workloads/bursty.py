@@ -19,12 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, nextafter
 
-import numpy as np
-
 from penstock.errors import ArrivalError
 from penstock.workloads.arrivals import BATCH, Times
 from penstock.workloads.checks import generator, rate_of, whole
 from penstock.workloads.pareto import Pareto
+from penstock.workloads.poisson import poisson_steps
 from penstock.workloads.switches import Switches
 
 LARGEST_BATCH = 8 * BATCH
@@ -102,21 +101,7 @@ class Bursty:
             start = max(start, switches.silent_until)
             end = max(start + stretch, nextafter(start, inf))
             knots, flows_on = switches.steps(start, end)
-            times = _poisson(random, knots, peak * flows_on)
+            times = poisson_steps(random, knots, peak * flows_on)
             if len(times):
                 yield times
             start = end
-
-
-def _poisson(random: np.random.Generator, knots: Times, rates: Times) -> Times:
-    """Return Poisson arrivals at ``rates[i]`` from ``knots[i]`` to ``knots[i + 1]``.
-
-    Where time is stretched so that the rate is 1, arrivals are uniform; uniform numbers come sorted as the running
-    sum of exponentials over their total, which is cheaper than sorting.
-    """
-    expected = np.concatenate([[0.0], np.cumsum(rates * np.diff(knots))])
-    count = int(random.poisson(expected[-1]))
-    sums = random.standard_exponential(count + 1).cumsum()
-    times = np.interp(sums[:-1] * (expected[-1] / sums[-1]), expected, knots)
-    ordered: Times = np.maximum.accumulate(times)  # the last bit of a double may be out of order
-    return ordered.clip(max=knots[-1])

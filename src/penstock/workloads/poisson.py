@@ -9,6 +9,8 @@ The baseline that bursty streams are compared with: the count in every interval 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from penstock.workloads.arrivals import BATCH, Times
 from penstock.workloads.checks import generator, rate_of
 
@@ -35,3 +37,17 @@ class Poisson:
             times = last + random.standard_exponential(BATCH).cumsum() / self.rate
             last = float(times[-1])
             yield times
+
+
+def poisson_steps(random: np.random.Generator, knots: Times, rates: Times) -> Times:
+    """Return Poisson arrivals at ``rates[i]`` from ``knots[i]`` to ``knots[i + 1]``.
+
+    Where time is stretched so that the rate is 1, arrivals are uniform; uniform numbers come sorted as the running
+    sum of exponentials over their total, which is cheaper than sorting.
+    """
+    expected = np.concatenate([[0.0], np.cumsum(rates * np.diff(knots))])
+    count = int(random.poisson(expected[-1]))
+    sums = random.standard_exponential(count + 1).cumsum()
+    times = np.interp(sums[:-1] * (expected[-1] / sums[-1]), expected, knots)
+    ordered: Times = np.maximum.accumulate(times)  # the last bit of a double may be out of order
+    return ordered.clip(max=knots[-1])

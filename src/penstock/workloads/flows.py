@@ -1,0 +1,115 @@
+"""Arrivals in flows that begin as a Poisson process and send for Pareto times (BBDM03 §5).
+
+    flows that begin per second = rate ÷ (flow_rate · mean_flow)      flows at once, in the mean = rate ÷ flow_rate
+
+BBDM03 makes its synthetic stream so, after Willinger, Paxson and others. A flow sends at one rate with exponential
+gaps. How many flows send is a Poisson number with covariance (rate ÷ flow_rate) · P(rest of a flow > t), which for
+alpha below 2 dies so slowly that the stream is self-similar, with a Hurst parameter towards (3 − alpha) ÷ 2.
+
+The digits of the paper are lost (the Pareto's k and alpha, the gap between flows), so the defaults are ours: five
+flows at once at a rate of 100, of a second each in the mean. A run starts as if it had been running for ever: the
+mean rate holds from the first second.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, nextafter
+
+import numpy as np
+
+from penstock.errors import ArrivalError
+from penstock.workloads.arrivals import BATCH, Times
+from penstock.workloads.checks import generator, rate_of
+from penstock.workloads.pareto import Pareto
+from penstock.workloads.poisson import poisson_steps
+
+MOST_FLOWS = 100_000
+"""More flows than this are not held at once."""
+
+SHORTEST = 0.01
+"""Expected arrivals of a flow; below it, the machine would only be drawing flows that send nothing."""
+
+
+@dataclass(frozen=True)
+class Flows:
+    """`rate` arrivals per second in the mean, from flows of `flow_rate` that last `mean_flow` seconds in the mean.
+
+    >>> from penstock.workloads import index_of_dispersion, until
+    >>> times = until(Flows(rate=100), seed=2, seconds=500)
+    >>> index_of_dispersion(times, bin_seconds=1) > 5  # 1 for a Poisson process
+    True
+    """
+
+    rate: float
+    mean_flow: float = 1.0
+    alpha: float = 1.5
+    flow_rate: float = 20.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rate_of(self.rate, "a process of flows"))
+        object.__setattr__(self, "flow_rate", rate_of(self.flow_rate, "one flow"))
+        object.__setattr__(self, "mean_flow", self.length.mean)
+        object.__setattr__(self, "alpha", self.length.alpha)
+        if self.at_once > MOST_FLOWS:
+            raise ArrivalError(
+                f"{self.rate:g} arrivals a second in flows of {self.flow_rate:g} would be {self.at_once:g} flows "
+                f"at once, and at most {MOST_FLOWS} can be: raise flow_rate"
+            )
+        if self.flow_rate * self.mean_flow < SHORTEST:
+            raise ArrivalError(
+                f"flows of {self.mean_flow:g} seconds at {self.flow_rate:g} arrivals a second would hardly send: "
+                "raise mean_flow or flow_rate"
+            )
+
+    @property
+    def length(self) -> Pareto:
+        """How long a flow sends."""
+        return Pareto(self.mean_flow, self.alpha, "flow")
+
+    @property
+    def at_once(self) -> float:
+        """How many flows send at one time, in the mean."""
+        return self.rate / self.flow_rate
+
+    @property
+    def begins(self) -> float:
+        """Flows that begin per second."""
+        return self.at_once / self.mean_flow
+
+    def batches(self, seed: int) -> Iterator[Times]:
+        """Yield the arrival times without end, a stretch of time in every batch; silence is skipped."""
+        random, length = generator(seed), self.length
+        start = 0.0
+        ends = length.draw_rest(random, int(random.poisson(self.at_once)))
+        while True:
+            if not len(ends):  # the wait for the next flow does not depend on how long it has been
+                start += float(random.standard_exponential()) / self.begins
+                ends = start + length.draw(random, 1)
+            end = max(start + self._stretch(len(ends)), nextafter(start, inf))
+            begun = start + (end - start) * random.random(int(random.poisson(self.begins * (end - start))))
+            ended = begun + length.draw(random, len(begun))
+            knots, flows = _levels(start, end, begun, ended, ends)
+            times = poisson_steps(random, knots, self.flow_rate * flows)
+            if len(times):
+                yield times
+            ends = np.concatenate([ends[ends >= end], ended[ended >= end]])
+            start = end
+
+    def _stretch(self, flows: int) -> float:
+        """Return the seconds of the next batch: about `BATCH` arrivals or flows, however many send now."""
+        return BATCH / max(self.rate, self.flow_rate * flows, self.begins)
+
+
+def _levels(start: float, end: float, begun: Times, ended: Times, ends: Times) -> tuple[Times, Times]:
+    """Return the moments when a flow begins or ends, and how many send from each to the next.
+
+    >>> knots, flows = _levels(0, 9, begun=np.array([2.0]), ended=np.array([4.0]), ends=np.array([3.0, 12.0]))
+    >>> knots.tolist(), flows.tolist()
+    ([0.0, 2.0, 3.0, 4.0, 9.0], [2.0, 3.0, 2.0, 1.0])
+    """
+    stops = np.concatenate([ends[ends < end], ended[ended < end]])
+    moments = np.concatenate([begun, stops])
+    changes = np.concatenate([np.ones(len(begun)), -np.ones(len(stops))])
+    order = np.argsort(moments, kind="stable")  # beginnings stand first, so a level is never below 0
+    levels = len(ends) + np.concatenate([[0.0], changes[order].cumsum()])
+    return np.concatenate([[start], moments[order], [end]]), levels

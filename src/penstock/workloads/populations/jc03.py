@@ -1,0 +1,155 @@
+"""Sixteen queries of 116 operators over five self-similar streams (JC03 §5.1).
+
+    joins    queries    operators of each
+    0        4          1, 2, 3, 3: selects, and a project from two on
+    1        4          7: two selects a stream, the join, a select, a project
+    2        3          10: likewise
+    3        3          9: one select a stream, the joins, a select, a project
+    4        2          11: likewise
+
+The paper prints the number of queries, operators and streams, the range of the queries (one select … four joins
+over five streams), that selectivities are spread over 0 … 1 and that few joins make more of their input, and the
+flows' Pareto figures. The shapes above, the rates, the windows and the costs are ours. Joins are left-deep, over
+streams that are drawn.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.errors import ArrivalError
+from penstock.network import NetworkBuilder, Window
+from penstock.network.operator import Kind
+from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.bursty import Bursty
+from penstock.workloads.checks import generator, number, rate_of
+from penstock.workloads.phases import Phases
+from penstock.workloads.populations.population import Population, rate_known, scaled
+
+SHAPES = (
+    *((0, 1, 0), (0, 1, 1), (0, 2, 1), (0, 2, 1)),
+    *((1, 2, 2),) * 4,
+    *((2, 2, 2),) * 3,
+    *((3, 1, 2),) * 3,
+    *((4, 1, 2),) * 2,
+)
+"""Joins, selects on each stream, and operators above the joins, the last of which is a project."""
+
+STREAMS = 5
+FLOWS = (64, 128)
+FILTER_COSTS = (1.0, 4.0)
+JOIN_COSTS = (4.0, 16.0)
+"""Relative to each other; the load makes seconds of them."""
+
+SELECTIVITIES = (0.1, 1.0)
+EXPANDING = 9
+"""One join in so many makes more than one tuple of one: 1 … 2 of them."""
+
+WINDOWS = (1.0, 10.0)
+RISING = (0.6, 0.8, 1.0, 1.2, 1.4)
+NOTE = "Shapes, rates, windows and costs of the queries are ours: the paper prints only how many there are."
+
+
+def jc03(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None, rate: float = 20.0) -> Population:
+    """Return the sixteen queries; stream i of five has the mean rate i × `rate`, in 64 or 128 flows.
+
+    >>> jc = jc03()
+    >>> len(jc.network.queries), len(jc.network.operators), [*jc.arrivals]
+    (16, 116, ['s1', 's2', 's3', 's4', 's5'])
+    """
+    if arrivals is not None:
+        return _population("jc03", [arrivals] * STREAMS, load, seed)
+    return _population("jc03", [_bursty(place, rate) for place in range(STREAMS)], load, seed)
+
+
+def jc03_phases(
+    load: float = 0.9,
+    seed: int = 1,
+    arrivals: Arrivals | None = None,
+    rate: float = 20.0,
+    rising: Sequence[float] = RISING,
+    seconds: float = 1000.0,
+) -> Population:
+    """Return the same queries under rates that are raised phase by phase, `seconds` each (JC03 §5.2).
+
+    `rising` are the phases' rates relative to their mean, which is the stream's rate in the network: there the
+    load is `load`. With `arrivals`, every phase has the same.
+
+    >>> jc = jc03_phases(rising=(1, 3), seconds=10)
+    >>> jc.arrivals["s1"].rate, [process.rate for process, _ in jc.arrivals["s1"].phases]
+    (20.0, [10.0, 30.0])
+    """
+    if not isinstance(rising, Sequence) or isinstance(rising, str) or not rising:
+        raise ArrivalError(f"rising must be a list of relative rates, one a phase, not {rising!r}")
+    factors = [number(factor, f"rate {place} of rising", above=0) for place, factor in enumerate(rising, start=1)]
+    mean = sum(factors) / len(factors)
+    rates = [rate_of(rate, "the first stream") * factor / mean for factor in factors]
+    processes = []
+    for place in range(STREAMS):
+        phases = [(_bursty(place, own) if arrivals is None else arrivals, seconds) for own in rates]
+        processes.append(Phases(tuple(phases), repeat=False))
+    return _population("jc03_phases", processes, load, seed)
+
+
+def _bursty(place: int, rate: float) -> Bursty:
+    """Return stream number `place`, from 0: the alphas are those of JC03, and Bursty's own."""
+    return Bursty(rate_of(rate, "the first stream") * (place + 1), flows=FLOWS[place % len(FLOWS)])
+
+
+def _population(name: str, processes: Sequence[Arrivals], load: float, seed: int) -> Population:
+    arrivals = {f"s{place}": process for place, process in enumerate(processes, start=1)}
+    drawn = _Drawn({stream: rate_known(process) for stream, process in arrivals.items()}, generator(seed))
+    classes = {}
+    for place, (joins, selects, above) in enumerate(SHAPES, start=1):
+        drawn.query(f"q{place}", joins, selects, above)
+        classes[f"q{place}"] = f"{joins} join" if joins == 1 else f"{joins} joins"
+    return Population(name, scaled(drawn.build.build(), load), arrivals, classes, note=NOTE)
+
+
+class _Drawn:
+    """Draws queries into a builder, and knows the rate of everything it has drawn."""
+
+    def __init__(self, streams: dict[str, float], random: np.random.Generator) -> None:
+        self.random, self.build, self.rates = random, NetworkBuilder(), dict(streams)
+        self.joins = 0
+        self.streams = [self.build.stream(name, rate) for name, rate in streams.items()]
+
+    def query(self, name: str, joins: int, selects: int, above: int) -> None:
+        """Draw a left-deep query over as many streams as it needs."""
+        chosen = self.random.permutation(len(self.streams))[: joins + 1].tolist()
+        sides = []
+        for side in (self.streams[place] for place in chosen):
+            below = side
+            for step in range(1, selects + 1):
+                below = self.filter(f"{name}.{side}.select{step}", below, *SELECTIVITIES)
+            sides.append(below)
+        root = sides[0]
+        for place, side in enumerate(sides[1:], start=1):
+            root = self.join(f"{name}.join{place}", root, side)
+        for step in range(1, above):
+            root = self.filter(f"{name}.select{step}", root, *SELECTIVITIES)
+        if above:
+            root = self.filter(f"{name}.project", root, 1.0, 1.0, "project")
+        self.build.query(name, root)
+
+    def filter(self, name: str, source: str, low: float, high: float, kind: Kind = "select") -> str:
+        """Draw a select, or a project that passes everything."""
+        cost, selectivity = self.random.uniform(*FILTER_COSTS), self.random.uniform(low, high)
+        self.rates[name] = selectivity * self.rates[source]
+        return self.build.operator(name, source, cost=cost, selectivity=selectivity, kind=kind)
+
+    def join(self, name: str, left: str, right: str) -> str:
+        """Draw a join by how many tuples it makes of one: f · 2 λ_L λ_R V ÷ (λ_L + λ_R), with f at most 1."""
+        seconds = self.random.uniform(*WINDOWS)
+        self.joins += 1
+        makes = self.random.uniform(*SELECTIVITIES) if self.joins % EXPANDING else self.random.uniform(1.0, 2.0)
+        pairs = 2 * self.rates[left] * self.rates[right] * seconds
+        selectivity = min(1.0, makes * (self.rates[left] + self.rates[right]) / pairs)
+        self.rates[name] = selectivity * pairs
+        return self.build.join(
+            name,
+            [left, right],
+            cost=self.random.uniform(*JOIN_COSTS),
+            selectivity=selectivity,
+            windows=[Window("range", seconds)] * 2,
+        )

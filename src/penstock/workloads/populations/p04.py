@@ -1,0 +1,58 @@
+"""The two plans of P04 §6.1: four filters, and a plan with a window join of 200 ms.
+
+    filters    O4 (1, 0.9) → O3 (0.5, 0.8) → O2 (0.25, 0.2) → O1 (0.75, 1)        as (cost, selectivity)
+    join       left → O4 (1, 0.9), right → O3 (0.5, 0.8), both → O2 (1, about 1 a tuple) → O1 (0.75, 1)
+
+O1 is the root, and its selectivity is 1 in the paper; the other figures, and the shape of the second plan, are
+lost with the image of Figure 6.1 and are ours, after the three filters of Table 1.1. `load` scales the costs. The
+join does not wait for an empty input.
+"""
+
+from penstock.network import NetworkBuilder, Window
+from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.checks import generator
+from penstock.workloads.populations.population import Population, rate_known, scaled
+from penstock.workloads.redrawn import Redrawn
+
+FILTERS = (("O4", 1.0, 0.9), ("O3", 0.5, 0.8), ("O2", 0.25, 0.2), ("O1", 0.75, 1.0))
+LEFT, RIGHT, JOIN, ROOT = (1.0, 0.9), (0.5, 0.8), (1.0, 0.06), 0.75
+WINDOW_S = 0.2
+RATE = 100.0
+NOTE = "The figures of the operators are lost with the image; these, the rate and the load are ours."
+
+
+def p04_filters(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
+    """Return plan 1. Nothing is drawn, whatever the `seed`.
+
+    >>> [operator.name for operator in p04_filters().network.operators]
+    ['O4', 'O3', 'O2', 'O1']
+    """
+    generator(seed)  # refuses what is no seed
+    process = Redrawn(RATE) if arrivals is None else arrivals
+    build = NetworkBuilder()
+    below = stream = build.stream("s", rate_known(process))
+    for name, cost, selectivity in FILTERS:
+        below = build.operator(name, below, cost=cost, selectivity=selectivity)
+    build.query("q1", below)
+    return Population("p04_filters", scaled(build.build(), load), {stream: process}, note=NOTE)
+
+
+def p04_join(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
+    """Return plan 2. At 100 tuples a second, windows hold 18 of the left and 16 of the right; about one fits.
+
+    >>> net = p04_join().network
+    >>> [(str(path), round(net.S(path), 2)) for path in net.paths]
+    [('q1: left → O4 → O2 → O1', 0.86), ('q1: right → O3 → O2 → O1', 0.86)]
+    """
+    generator(seed)
+    process = Redrawn(RATE) if arrivals is None else arrivals
+    build = NetworkBuilder()
+    streams = [build.stream(side, rate_known(process)) for side in ("left", "right")]
+    filters = [
+        build.operator(name, side, cost=cost, selectivity=selectivity)
+        for name, side, (cost, selectivity) in zip(("O4", "O3"), streams, (LEFT, RIGHT), strict=True)
+    ]
+    held = [Window("range", WINDOW_S)] * 2
+    join = build.join("O2", filters, cost=JOIN[0], selectivity=JOIN[1], windows=held)
+    build.query("q1", build.operator("O1", join, cost=ROOT, kind="project"))
+    return Population("p04_join", scaled(build.build(), load), dict.fromkeys(streams, process), note=NOTE)
