@@ -18,6 +18,7 @@ from penstock.policies import POLICIES, Policy
 if TYPE_CHECKING:
     from penstock.language.script import Script
     from penstock.optimizer import Filter, JoinMethod, JoinPlan, JoinProblem, optimize, plans
+    from penstock.simulator.simulate import simulate
     from penstock.spark.api import run, started
     from penstock.spark.results import read
     from penstock.spark.summary import Summary
@@ -50,6 +51,7 @@ __all__ = [
     "plans",
     "read",
     "run",
+    "simulate",
     "started",
 ]
 
@@ -65,6 +67,7 @@ _LATER = {
     "plans": "penstock.optimizer",
     "read": "penstock.spark.results",
     "run": "penstock.spark.api",
+    "simulate": "penstock.simulator.simulate",
     "started": "penstock.spark.api",
 }
 

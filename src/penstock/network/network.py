@@ -174,6 +174,21 @@ class Network(Graph):
         """For every queue, the time its operator takes for one tuple that waits there."""
         return {edge: self.operator_by_name[edge.target].costs[edge.port] for edge in self.edges}
 
+    @property
+    def load(self) -> Number | None:
+        """The share of one processor that the arrivals need: Σ rate × cost over all queues; None without rates.
+
+        >>> Network.chains([[(0.2, 0.5), (0.1, 1)]], rate=4).load
+        1.0
+        """
+        total: Number = 0
+        for edge in self.edges:
+            rate = self.rates[edge.source]
+            if rate is None:
+                return None
+            total += rate * self.costs[edge]
+        return total
+
     @cached_property
     def sizes(self) -> Mapping[str, Number]:
         """The size of a tuple out of every stream and operator."""

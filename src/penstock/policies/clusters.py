@@ -27,6 +27,8 @@ class Clusters:
 
     count: int
     spacing: Literal["log", "uniform"] = "log"
+    together: bool = True
+    """Whether all units of the chosen cluster take its oldest tuple (§6.2.3), or only the best of them."""
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 1 <= self.count <= MOST:

@@ -186,10 +186,16 @@ class Policy:
         call = ", ".join([saving.name, *(f"{name}={_plain(value)}" for name, value in given.items())])
         return replace(self, name=f"{self.name}.threshold({call})", saving=Saving(saving, thresholds))
 
-    def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log") -> "Policy":
-        """Compare `m` clusters instead of every unit; a chosen cluster's units all take its oldest tuple."""
-        clusters = Clusters(m, spacing)
-        return self._changed(f"clustered({m}, {spacing!r})", lambda policy: replace(policy, clusters=clusters))
+    def clustered(
+        self, m: int, spacing: Literal["log", "uniform"] = "log", together: bool = True
+    ) -> "Policy":
+        """Compare `m` clusters instead of every unit; a chosen cluster's units all take its oldest tuple.
+
+        Unless `together` is False: then one of them does.
+        """
+        clusters = Clusters(m, spacing, together)
+        call = f"clustered({m}, {spacing!r}{'' if together else ', together=False'})"
+        return self._changed(call, lambda policy: replace(policy, clusters=clusters))
 
     def shared(self, sharing: Sharing) -> "Policy":
         """Rank a shared operator by its best segment (max), by all (sum), or by its priority-defining tree."""

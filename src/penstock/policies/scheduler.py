@@ -153,7 +153,9 @@ class _Choice:
         else:
             best = max(ranked, key=_order)
             self._pass_to(best.unit)
-        if best.unit.cluster is not None:
+        if self.policy.clusters is not None:
+            if not self.policy.clusters.together:
+                return (best.unit,)
             rest = [
                 r.unit
                 for r in ranked

@@ -1,4 +1,7 @@
-"""Virtual time: the fractional engine of the papers' worked examples."""
+"""Virtual time: the compiled simulator, its plain reference, and the fractional engine of the worked examples.
+
+`simulate` and what belongs to it are in `penstock.simulator.simulate`, which loads numba; this does not.
+"""
 
 from penstock.simulator.fractional import run_fractional
 from penstock.simulator.rules import BBDM03, JC03, P04, SCLP08, Rules

@@ -1,0 +1,60 @@
+"""Fates that follow from what is in the tuples, instead of chance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArrivalError
+from penstock.network import Network
+
+
+class Ranged(Protocol):
+    """A predicate: a tuple passes whose attribute `column` lies in [low, low + selectivity), round the end."""
+
+    @property
+    def column(self) -> int:
+        """The attribute."""
+
+    @property
+    def low(self) -> float:
+        """Where the range begins, from 0 to below 1."""
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Attributes of the tuples of each stream, a row a tuple, from 0 to below 1; and who looks at which.
+
+    An operator with a predicate passes a tuple by its attribute, the others by chance. So data can drift
+    (SCLP08 §9.5), and two operators can look at the same attribute.
+    """
+
+    values: Mapping[str, npt.NDArray[np.float64]]
+    predicates: Mapping[str, Ranged] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> int:
+        """How many attributes there are."""
+        return max((array.shape[1] for array in self.values.values()), default=0)
+
+    def check(self, net: Network, times: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        """Raise unless there is a row for every arrival, and every predicate is of an operator that can look."""
+        for stream, array in self.values.items():
+            net.stream(stream)
+            if array.ndim != 2 or len(array) != len(times.get(stream, ())):
+                raise ArrivalError(
+                    f"the attributes of stream {stream!r} must be a row for each of its {len(times.get(stream, ()))} "
+                    f"arrivals, not an array of shape {array.shape}"
+                )
+            if not ((array >= 0) & (array < 1)).all():
+                raise ArrivalError(f"the attributes of stream {stream!r} must be from 0 to below 1")
+        for name, predicate in self.predicates.items():
+            operator = net.operator(name)
+            if operator.windows or operator.selectivity > 1:
+                raise ArrivalError(f"operator {name!r} cannot pass tuples by an attribute: it makes new ones")
+            if not 0 <= predicate.column < self.columns:
+                raise ArrivalError(f"operator {name!r} looks at attribute {predicate.column}, which is not there")
+            if not 0 <= predicate.low < 1:
+                raise ArrivalError(f"the range of operator {name!r} must begin from 0 to below 1")

@@ -1,0 +1,54 @@
+"""What becomes of a tuple at an operator: a hash of (seed, tuple, operator), so that every policy meets the same.
+
+The mixer is the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). A tuple that came from a stream has its
+number + 1 for an identity; what is made of several tuples, or several times of one, mixes theirs.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+OTHER = np.uint64(0xD6E8FEB86659FD93)
+S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+SHARE = 1.0 / (1 << 53)
+WORD = 2**64 - 1
+
+
+@njit(cache=True, _nrt=False)
+def mixed(z: np.uint64) -> np.uint64:
+    """Return 64 bits that look random, and are the same for the same `z`."""
+    z = (z ^ (z >> S30)) * FIRST
+    z = (z ^ (z >> S27)) * SECOND
+    return z ^ (z >> S31)
+
+
+@njit(cache=True, _nrt=False)
+def chance(identity: np.uint64, salt: np.uint64) -> float:
+    """Return a number from 0 to below 1 for a tuple at the operator of that salt."""
+    return float(mixed(identity * STEP + salt) >> S11) * SHARE
+
+
+@njit(cache=True, _nrt=False)
+def pair(left: np.uint64, right: np.uint64) -> np.uint64:
+    """Return the identity of what is made of two: of a match at a join, or of a tuple and the number of its copy."""
+    return mixed(left * STEP + right * OTHER)
+
+
+def salts(seed: int, count: int) -> npt.NDArray[np.uint64]:
+    """Return a salt for each of `count` operators, by the seed.
+
+    >>> first, second = salts(3, 2)
+    >>> bool(first != second), bool(first == salts(3, 5)[0]), bool(first != salts(4, 2)[0])
+    (True, True, True)
+    """
+    return np.array([_mixed(_mixed(seed & WORD) + (place + 1) * int(OTHER)) for place in range(count)], np.uint64)
+
+
+def _mixed(z: int) -> int:
+    z &= WORD
+    z = (z ^ (z >> 30)) * int(FIRST) & WORD
+    z = (z ^ (z >> 27)) * int(SECOND) & WORD
+    return z ^ (z >> 31)

@@ -1,0 +1,124 @@
+"""The records that compiled code works on: one array a kind, one record a thing.
+
+What belongs to a thing in a list of its own stands in one common array of numbers, from ``…_from`` to below ``…_to``.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Records: TypeAlias = npt.NDArray[Any]
+
+FILTER, COPIES, JOIN = 0, 1, 2
+"""Kinds of operators: passes a tuple or not; makes several of one; a window join of two inputs."""
+
+ORDER, KINETIC, CYCLE, SCAN = 0, 1, 2, 3
+"""Ways to find the best unit: see `choosers`."""
+
+AGE, LENGTH, TURNS = 0, 1, 2
+"""Factors of the urgency."""
+
+OLDEST, STATIC = 1, 2
+"""What decides between equal priorities, before the number and the id."""
+
+LIMITED, EXHAUSTIVE, SHARE = 0, 1, 2
+"""Service disciplines."""
+
+NONE = -1
+NOBODY = 2**63 - 1
+
+
+def _record(floats: str, ints: str, words: str = "", short: str = "") -> np.dtype[Any]:
+    kinds = (("f8", floats), ("i8", ints), ("u8", words), ("i4", short))
+    return np.dtype([(name, kind) for kind, names in kinds for name in names.split()])
+
+
+STREAM = _record("memory", "start total admitted fresh leaf_from leaf_to")
+"""`start`: where its tuples' numbers begin; `memory`: what one tuple takes in all its queues, the leaves."""
+
+EDGE = _record(
+    "cost size range",
+    "operator stream other rows blocking up_from up_to cursor first last count kept_first kept_last kept",
+)
+"""A queue. `stream` fills it, or an operator; `other` is the other queue of its window join; `up` all below both.
+
+What waits is a cursor into the stream, or a list; what a window join has `kept` of this input is a list too.
+"""
+
+OPERATOR = _record("selectivity low estimate", "kind column result_from result_to taken made", "salt")
+"""`column` and `low`: the attribute that decides; `estimate`, `taken`, `made`: what adaptive statistics know."""
+
+UNIT = _record(
+    "static cost rank needed",
+    "cluster place group entry_from entry_to way_from way_to route_from route_to holder_from holder_to "
+    "head length waiting dirty",
+)
+"""`place`: by falling static part, then by id; `group`: the rank of that part; `rank`: the static part as of now.
+
+`head` is the number of its oldest tuple. `ways` lead to roots, `route` is the queues of its only way.
+"""
+
+ENTRY = _record("", "edge step foresight")
+STEP = _record("", "edge child_from child_to wait_from wait_to")
+"""A run as steps: the queue of an operator, the steps that follow, the queues where results wait."""
+
+DOOR = _record("", "unit_from unit_to")
+"""The units that serve a queue."""
+
+CROWD = _record("", "unit_from unit_to waiting")
+"""A holder of turns with its units, or a cluster; and how many of them wait."""
+
+LANE = _record(
+    "static rank size alone",
+    "group head length cursor last",
+    short="place waiting stream next query part_from part_to holder_from holder_to spare",
+)
+"""A unit with one queue and one way out: see `lanes`. `alone`: what a result of it would have taken alone."""
+
+PART = _record("cost selectivity", "", "salt")
+"""An operator on a lane."""
+
+NODE = _record("alone", "number after before", "identity")
+"""A tuple in a list. `alone` is the time it would have taken so far, had nothing else been there."""
+
+
+LEAF = _record("until weight since", "unit")
+"""A node of a kinetic tree: the winner below, its line, and until when that is decided."""
+
+
+class Policy(NamedTuple):
+    """How units are ranked."""
+
+    chooser: int
+    every: int
+    together: bool
+    oracle: bool
+    minds_setup: bool
+    by_length: bool
+    """Whether priorities change with the length of the queue."""
+    by_age: bool
+    """Whether a priority is a positive weight times the age, and nothing else."""
+
+
+class Options(NamedTuple):
+    """How a run is served, charged and recorded."""
+
+    setup: float
+    service: int
+    limit: float
+    threshold: float
+    decision: float
+    """Time of one priority computation or comparison."""
+    fagin: bool
+    adaptive: bool
+    alpha: float
+    window: int
+    memory: float
+    beta: float
+    shortest: float
+    longest: float
+    detail: bool

@@ -1,0 +1,460 @@
+"""From a network and a policy to the flat arrays that compiled code works on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import NetworkError, PolicyError
+from penstock.network import Edge, Network
+from penstock.policies import Policy, Unit, units_of
+from penstock.policies.policy import TURNS
+from penstock.simulator.attributes import Attributes
+from penstock.simulator.compiled import records
+from penstock.simulator.compiled.choosers import PLACE_BITS
+from penstock.simulator.compiled.fates import salts
+from penstock.simulator.compiled.records import NOBODY, NONE, Floats, Ints, Records
+from penstock.simulator.compiled.terms import FEATURES, program
+
+FACTOR_CODES = {"age": records.AGE, "length": records.LENGTH, TURNS: records.TURNS}
+TIE_CODES = {"oldest": records.OLDEST, "static": records.STATIC}
+
+
+class Lists:
+    """The one array in which lists of numbers stand behind each other.
+
+    >>> lists = Lists()
+    >>> lists.add([5, 6]), lists.add([]), lists.add([7]), lists.array.tolist()
+    ((0, 2), (2, 2), (2, 3), [5, 6, 7])
+    """
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def add(self, numbers: Iterable[int]) -> tuple[int, int]:
+        """Put a list behind the others, and return where it begins and ends."""
+        start = len(self.numbers)
+        self.numbers.extend(numbers)
+        return start, len(self.numbers)
+
+    @property
+    def array(self) -> Ints:
+        """All of them."""
+        return np.array(self.numbers, np.int64)
+
+
+class Feed:
+    """What arrives: tuples are numbered in its order, across streams in the order of the network."""
+
+    def __init__(self, net: Network, times: Mapping[str, Floats], attributes: Attributes | None) -> None:
+        each = [times.get(stream.name, np.empty(0)) for stream in net.streams]
+        together = np.concatenate([np.empty(0), *each])
+        order = np.argsort(together, kind="stable")
+        self.time: Floats = together[order]
+        self.stream: Ints = np.repeat(np.arange(len(each)), [len(part) for part in each])[order].astype(np.int64)
+        self.numbers: Ints = np.argsort(self.stream, kind="stable").astype(np.int64)
+        """The numbers of the first stream's tuples, then those of the second, …"""
+        self.start = np.cumsum([0, *(len(part) for part in each)], dtype=np.int64)
+        self.values: Floats = np.empty((len(together), 0))
+        if attributes is not None:
+            self.values = np.zeros((len(together), attributes.columns))
+            for place, name in enumerate(net.stream_by_name):
+                if name in attributes.values:
+                    own = self.numbers[self.start[place] : self.start[place + 1]]
+                    self.values[own, : attributes.values[name].shape[1]] = attributes.values[name]
+
+
+class Wiring:
+    """The network as arrays; queues and windows are empty."""
+
+    def __init__(
+        self, net: Network, feed: Feed, lists: Lists, seed: int, blocking: bool, attributes: Attributes | None
+    ) -> None:
+        self.net = net
+        self.edge = {edge: place for place, edge in enumerate(net.edges)}
+        self.operator = {operator.name: place for place, operator in enumerate(net.operators)}
+        self.stream = {stream.name: place for place, stream in enumerate(net.streams)}
+        self.blocking = {edge for edge in net.edges if blocking and net.operator_by_name[edge.target].windows}
+        self.blocked = _ints(self.edge[edge] for edge in self.blocking)
+        self.ideal = _floats(net.T(query.name) for query in net.queries)
+        self.streams = _records(records.STREAM, (self._stream(place, feed, lists) for place in range(len(net.streams))))
+        self.edges = _records(records.EDGE, (self._edge(edge, lists) for edge in net.edges))
+        predicates = attributes.predicates if attributes else {}
+        self.operators = _records(records.OPERATOR, (self._operator(op.name, lists, predicates) for op in net.operators))
+        self.operators["salt"] = salts(seed, len(net.operators))
+
+    def _stream(self, place: int, feed: Feed, lists: Lists) -> dict[str, Any]:
+        stream = self.net.streams[place]
+        leaves = self.net.out_edges.get(stream.name, ())
+        leaf_from, leaf_to = lists.add(self.edge[edge] for edge in leaves)
+        start, end = feed.start[place : place + 2]
+        return {
+            "memory": stream.size * len(leaves),
+            "start": start,
+            "total": end - start,
+            "leaf_from": leaf_from,
+            "leaf_to": leaf_to,
+        }
+
+    def _edge(self, edge: Edge, lists: Lists) -> dict[str, Any]:
+        net, operator = self.net, self.net.operator_by_name[edge.target]
+        found = {
+            "cost": net.costs[edge],
+            "size": net.sizes[edge.source],
+            "operator": self.operator[edge.target],
+            "stream": self.stream.get(edge.source, NONE),
+            "range": np.inf,
+            "rows": NOBODY,
+            "other": NONE,
+            "blocking": edge in self.blocking,
+        }
+        if not operator.windows:
+            return found
+        if len(operator.inputs) != 2:
+            raise NetworkError(
+                f"the simulator joins two inputs at a time, and {operator.name!r} has {len(operator.inputs)}: "
+                "write it as a tree of joins"
+            )
+        window = operator.windows[edge.port]
+        up_from, up_to = lists.add(self._below(edge))
+        kind = {"range": window.size} if window.kind == "range" else {"rows": int(window.size)}
+        other = self.edge[net.in_edges[edge.target][1 - edge.port]]
+        return found | kind | {"other": other, "up_from": up_from, "up_to": up_to}
+
+    def _below(self, edge: Edge) -> list[int]:
+        """The queues from which tuples may come through a queue, itself included."""
+        reached = [edge]
+        for here in reached:
+            reached.extend(below for below in self.net.in_edges.get(here.source, ()) if below not in reached)
+        return [self.edge[here] for here in reached]
+
+    def _operator(self, name: str, lists: Lists, predicates: Mapping[str, Any]) -> dict[str, Any]:
+        operator = self.net.operator_by_name[name]
+        whole = records.FILTER if operator.selectivity <= 1 else records.COPIES
+        result_from, result_to = lists.add(self.net.query_place[q] for q in self.net.queries_at.get(name, ()))
+        return {
+            "selectivity": operator.selectivity,
+            "estimate": operator.selectivity,
+            "low": predicates[name].low if name in predicates else 0.0,
+            "column": predicates[name].column if name in predicates else NONE,
+            "kind": records.JOIN if operator.windows else whole,
+            "result_from": result_from,
+            "result_to": result_to,
+        }
+
+
+class Plan:
+    """A policy on that network: its units as arrays, and the structure that finds the best of them."""
+
+    def __init__(
+        self, wiring: Wiring, policy: Policy, lists: Lists, *, adaptive: bool, decides: bool,
+        setup: bool, by_scan: bool,
+    ) -> None:  # fmt: skip
+        self.wiring, self.net, self.policy = wiring, wiring.net, policy
+        self.found = units_of(self.net, policy)
+        self.changes = adaptive or policy.clairvoyant
+        self._check(adaptive)
+        static = _floats(unit.static for unit in self.found)
+        group = np.unique(-static, return_inverse=True)[1].astype(np.int64)
+        self.order = np.lexsort((np.arange(len(static)), -static)).astype(np.int64)
+        self._lists = lists
+        self._steps: list[dict[str, Any]] = []
+        self._entries: list[dict[str, Any]] = []
+        numbers, members = self._clusters(group, decides)
+        ways = [way for unit in self.found for way in unit.ways]
+        self.units = _records(records.UNIT, self._units(static, group, numbers, adaptive))
+        self.entries = _records(records.ENTRY, self._entries)
+        self.steps = _records(records.STEP, self._steps)
+        self.served: list[list[int]] = [[] for _ in self.net.edges]
+        for place, unit in enumerate(self.found):
+            for entry in unit.entries:
+                self.served[wiring.edge[entry]].append(place)
+        self.doors = _records(records.DOOR, (_span("unit", lists.add(units)) for units in self.served))
+        self.holders = _records(records.CROWD, (_span("unit", lists.add(units)) for units in self._turns()))
+        self.clusters = _records(records.CROWD, (_span("unit", lists.add(units)) for units in members))
+        self.factors = _ints(FACTOR_CODES[factor] for factor in policy.factors)
+        self.ties = _ints(TIE_CODES[rule] for rule in policy.tie if rule in TIE_CODES)
+        self.gain = program(policy.gain if self.changes else None)
+        self.cost = program(policy.cost if self.changes else None)
+        self.way_query = _ints(self.net.query_place[way.query] for way in ways)
+        self.features = _features(ways)
+        self.whole = _features([unit.whole for unit in self.found])
+        self.made = np.zeros(len(ways))
+        below: list[list[int]] = [[] for _ in self.net.operators]
+        for place, unit in enumerate(self.found if adaptive else ()):
+            for edge in self._route(unit):
+                below[wiring.operator[edge.target]].append(place)
+        self.below_from = np.cumsum([0, *map(len, below)], dtype=np.int64)
+        self.below = _ints(place for places in below for place in places)
+        positive = bool((static > 0).all()) and not self.changes
+        self.compiled = records.Policy(
+            chooser=records.SCAN if by_scan else self._chooser(static, setup),
+            every=policy.oldest_every or 0,
+            together=policy.clusters is not None and policy.clusters.together,
+            oracle=policy.clairvoyant,
+            minds_setup=policy.minds_overhead,
+            by_length="length" in policy.factors or policy.clairvoyant or setup,
+            by_age=policy.factors == ("age",) and positive,
+        )
+        words = -(-max(len(self.found), len(self.holders), 1) // 64)
+        self.bits = np.zeros(words, np.uint64)
+        self.summary = np.zeros(-(-words // 64), np.uint64)
+
+    def _check(self, adaptive: bool) -> None:
+        policy = self.policy
+        if policy.clairvoyant and any(operator.windows for operator in self.net.operators):
+            raise PolicyError(
+                f"policy {policy.name!r} foresees what a tuple will bring, and at a window join nobody can: "
+                "it depends on what else is served before"
+            )
+        shared = any(len(paths) > 1 for paths in self.net.suffixes.values())
+        joins = any(operator.windows for operator in self.net.operators)
+        if adaptive and (policy.unit != "path" or policy.clusters or policy.clairvoyant or shared or joins):
+            raise PolicyError(
+                "adaptive statistics are for policies that rank paths, on networks that share no operators and "
+                f"join no streams; {policy.name!r} on this network is not such a case"
+            )
+
+    def _units(
+        self, static: Floats, group: Ints, numbers: Sequence[int], adaptive: bool
+    ) -> Iterable[dict[str, Any]]:
+        ways = 0
+        by_turns = TURNS in self.policy.factors
+        for place, unit in enumerate(self.found):
+            first = len(self._entries)
+            known: dict[Edge, int] = {}
+            through = unit.through - self.wiring.blocking
+            for entry in unit.entries:
+                step = self._step(entry, through, known)
+                self._entries.append(
+                    {"edge": self.wiring.edge[entry], "step": step, "foresight": self._foresight(unit, entry)}
+                )
+            route = [self.wiring.edge[edge] for edge in self._route(unit)] if adaptive else []
+            yield {
+                "static": static[place],
+                "cost": np.nan if unit.cost is None else unit.cost,
+                "rank": static[place],
+                "cluster": numbers[place],
+                "group": group[place],
+                "entry_from": first,
+                "entry_to": len(self._entries),
+                "way_from": ways,
+                "way_to": ways + len(unit.ways),
+                **_span("route", self._lists.add(route)),
+                **_span("holder", self._lists.add(unit.holders if by_turns else ())),
+            }
+            ways += len(unit.ways)
+
+    def _route(self, unit: Unit) -> tuple[Edge, ...]:
+        """The queues on the only way of a unit."""
+        return self.net.suffixes[unit.entries[0]][0].edges
+
+    def _step(self, edge: Edge, through: frozenset[Edge], known: dict[Edge, int]) -> int:
+        """Return the step of a queue: its operator, then on into the queues in `through`, the others wait."""
+        if edge not in known:
+            known[edge] = len(self._steps)
+            step: dict[str, Any] = {"edge": self.wiring.edge[edge]}
+            self._steps.append(step)
+            onward = self.net.out_edges.get(edge.target, ())
+            children = [self._step(each, through, known) for each in onward if each in through]
+            step |= _span("child", self._lists.add(children))
+            step |= _span("wait", self._lists.add(self.wiring.edge[e] for e in onward if e not in through))
+        return known[edge]
+
+    def _foresight(self, unit: Unit, entry: Edge) -> int:
+        """Return the first step of looking ahead: all the way to the roots that the unit is ranked by."""
+        if not self.policy.clairvoyant:
+            return NONE
+        queries = {way.query for way in unit.ways}
+        onward = {edge for path in self.net.suffixes[entry] if path.query in queries for edge in path.edges}
+        return self._step(entry, frozenset(onward), {})
+
+    def _turns(self) -> list[list[int]]:
+        """The units of each holder, where policies take turns."""
+        if TURNS not in self.policy.factors:
+            return []
+        count = len(self.found) if self.policy.turn_of == "unit" else len(self.net.queries)
+        held: list[list[int]] = [[] for _ in range(count)]
+        for place, unit in enumerate(self.found):
+            for holder in unit.holders:
+                held[holder].append(place)
+        return held
+
+    def _clusters(self, group: Ints, decides: bool) -> tuple[list[int], list[list[int]]]:
+        """The cluster of each unit; where candidates are counted without clusters, each is one."""
+        if self.policy.clusters is None and not decides:
+            return [NONE] * len(self.found), []
+        numbers = [unit.cluster for unit in self.found if unit.cluster is not None]
+        if not numbers:
+            numbers = (len(self.found) - 1 - np.argsort(self.order)).tolist()
+        members: list[list[int]] = [[] for _ in range(max(numbers, default=0) + 1)]
+        for place, number in enumerate(numbers):
+            members[number].append(place)
+        return numbers, members
+
+    def _chooser(self, static: Floats, setup: bool) -> int:
+        policy = self.policy
+        if TURNS in policy.factors:
+            return records.CYCLE if policy.factors == (TURNS,) else records.SCAN
+        alike = policy.factors == ("age",) and len(np.unique(static)) == 1 and static[0] > 0
+        fits = len(static) < 1 << PLACE_BITS
+        if (policy.factors and not alike) or self.changes or (setup and policy.minds_overhead) or not fits:
+            return records.KINETIC
+        return records.ORDER
+
+    def reach(self, edges: set[int]) -> None:
+        """Add the queues that this policy fills, where those in `edges` may be filled."""
+        waits = [self._lists.numbers[step["wait_from"] : step["wait_to"]] for step in self._steps]
+        children = [self._lists.numbers[step["child_from"] : step["child_to"]] for step in self._steps]
+        todo = [
+            entry["step"]
+            for edge in edges
+            for unit in self.served[edge]
+            for entry in self._entries[self.units["entry_from"][unit] : self.units["entry_to"][unit]]
+        ]
+        seen = set(todo)
+        while todo:
+            step = todo.pop()
+            filled = [edge for edge in waits[step] if edge not in edges]
+            edges.update(filled)
+            onward = [entry["step"] for edge in filled for unit in self.served[edge]
+                      for entry in self._entries[self.units["entry_from"][unit] : self.units["entry_to"][unit]]]
+            new = [s for s in (*children[step], *onward) if s not in seen]
+            seen.update(new)
+            todo.extend(new)
+
+    def settle(self, edges: set[int]) -> None:
+        """Make room for the search among the units that can ever have something to do."""
+        active = {unit for edge in edges for unit in self.served[edge]}
+        self.unit_at = _ints(unit for unit in self.order.tolist() if unit in active)
+        self.units["place"][self.unit_at] = np.arange(len(self.unit_at))
+        base = 1 << max(1, ceil(log2(max(len(self.unit_at), 2))))
+        self.tree = np.zeros(2 * base, records.LEAF)
+        self.tree["unit"], self.tree["until"] = NONE, np.inf
+        self.keys = np.full(2 * base, NOBODY, np.int64)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The common array of lists."""
+        return self._lists.numbers
+
+    def add(self, numbers: Iterable[int]) -> tuple[int, int]:
+        """Put a list behind the others."""
+        return self._lists.add(numbers)
+
+    # Lanes --------------------------------------------------------------------------------------------------
+
+    def lanes(self, reached: set[int]) -> "Lanes | None":
+        """Return the units as lanes, or None if one of them is not."""
+        policy, wiring = self.policy, self.wiring
+        if policy.clusters or policy.oldest_every or policy.clairvoyant or policy.saving or wiring.blocking:
+            return None
+        served: dict[int, int] = {}
+        for edge in reached:
+            if len(self.served[edge]) != 1 or self.served[edge][0] in served.values():
+                return None
+            served[edge] = self.served[edge][0]
+        return Lanes.of(self, served)
+
+    def row(self, unit: int, edge: int) -> tuple[list[int], int, int] | None:
+        """Return the queues that a tuple from `edge` passes in a run, where it waits then, and the query it ends in.
+
+        None if it does not pass a row of operators.
+        """
+        first, last = self.units[unit]["entry_from"], self.units[unit]["entry_to"]
+        step = next(entry["step"] for entry in self._entries[first:last] if entry["edge"] == edge)
+        passed: list[int] = []
+        while True:
+            record = self._steps[step]
+            passed.append(record["edge"])
+            operator = self.wiring.operators[self.wiring.edges[record["edge"]]["operator"]]
+            numbers = self._lists.numbers
+            children = numbers[record["child_from"] : record["child_to"]]
+            waits = numbers[record["wait_from"] : record["wait_to"]]
+            results = numbers[operator["result_from"] : operator["result_to"]]
+            if operator["kind"] != records.FILTER or operator["column"] != NONE:
+                return None
+            if len(children) + len(waits) + len(results) != 1:
+                return None
+            if not children:
+                return passed, waits[0] if waits else NONE, results[0] if results else NONE
+            step = children[0]
+
+
+class Lanes:
+    """The units of a plan as lanes, their operators behind each other, and the streams that fill them."""
+
+    def __init__(self, lanes: Records, parts: Records, streams: Records) -> None:
+        self.lanes, self.parts, self.streams = lanes, parts, streams
+        self.links = np.zeros((1024, 2), np.int64)
+        self.links[:, 1] = np.arange(1, 1025)
+
+    @classmethod
+    def of(cls, plan: Plan, served: Mapping[int, int]) -> "Lanes | None":
+        """Return the lanes of a plan, given the unit that serves each queue; None if one is not a lane."""
+        wiring = plan.wiring
+        rows: list[dict[str, Any]] = [{"head": NOBODY} for _ in plan.found]
+        parts: list[dict[str, Any]] = []
+        alone: dict[int, float] = {}
+        for edge in sorted(served, key=lambda place: plan.net.edges[place].source not in wiring.stream):
+            found = plan.row(served[edge], edge)
+            if found is None:
+                return None
+            passed, waits, query = found
+            spent = alone.get(edge, 0.0)
+            for queue in passed:
+                operator = wiring.operators[wiring.edges[queue]["operator"]]
+                spent += wiring.edges[queue]["cost"]
+                parts.append(
+                    {
+                        "cost": wiring.edges[queue]["cost"],
+                        "selectivity": operator["selectivity"],
+                        "salt": operator["salt"],
+                    }
+                )
+            alone[waits] = spent
+            unit = plan.units[served[edge]]
+            rows[served[edge]] = {
+                name: unit[name] for name in ("static", "rank", "place", "group", "holder_from", "holder_to")
+            } | {
+                "size": wiring.edges[edge]["size"],
+                "alone": spent,
+                "head": NOBODY,
+                "stream": wiring.edges[edge]["stream"],
+                "next": served[waits] if waits != NONE else NONE,
+                "query": query,
+                "part_from": len(parts) - len(passed),
+                "part_to": len(parts),
+            }
+        streams = wiring.streams.copy()
+        for stream in streams:
+            leaves = plan.numbers[stream["leaf_from"] : stream["leaf_to"]]
+            stream["leaf_from"], stream["leaf_to"] = plan.add(served[edge] for edge in leaves)
+        return cls(_records(records.LANE, rows), _records(records.PART, parts), streams)
+
+
+def _span(name: str, ends: tuple[int, int]) -> dict[str, int]:
+    return {f"{name}_from": ends[0], f"{name}_to": ends[1]}
+
+
+def _records(kind: Any, rows: Iterable[Mapping[str, Any]]) -> Records:
+    """Return records of what is given by name; what is not is 0."""
+    given = list(rows)
+    made = np.zeros(len(given), kind)
+    for name in dict.fromkeys(key for row in given for key in row):
+        made[name] = [row.get(name, 0) for row in given]
+    return made
+
+
+def _features(ways: Sequence[object]) -> Floats:
+    rows = [[float(getattr(way, name)) for name in FEATURES] for way in ways]
+    return np.array(rows, np.float64).reshape(len(rows), len(FEATURES))
+
+
+def _floats(values: Iterable[Any]) -> Floats:
+    return np.array([float(value) for value in values], np.float64)
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)
