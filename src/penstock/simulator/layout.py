@@ -333,6 +333,9 @@ class Plan:
         self.tree = np.zeros(2 * base, records.LEAF)
         self.tree["unit"], self.tree["until"] = NONE, np.inf
         self.keys = np.full(2 * base, NOBODY, np.int64)
+        self.scratch = np.empty(len(FEATURES))
+        self.stack = np.empty(2 * base + len(self.found) + 64, np.int64)
+        self.changed, self.chosen = np.empty(len(self.found) + 1, np.int64), np.empty(len(self.found) + 1, np.int64)
 
     @property
     def numbers(self) -> list[int]:

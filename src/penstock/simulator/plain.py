@@ -7,13 +7,10 @@ to the last bit; benchmarks compare their speed.
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from penstock.network import Edge, Network
-from penstock.policies import Exhaustive, Limited, Policy, Scheduler, Service, Unit, Waiting
-from penstock.policies.policy import TURNS
-from penstock.policies.units import units_of
+from penstock.policies import Limited, Policy, Scheduler, Service, Unit, Waiting
 
 WORD = 2**64 - 1
 STEP, OTHER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93

@@ -316,6 +316,7 @@ class _State:
             plan.unit_at, plan.factors, plan.ties,
             plan.way_query, plan.features, plan.whole, plan.gain, plan.cost, plan.made,
             plan.below_from, plan.below, plan.tree, plan.keys, plan.bits, plan.summary,
+            plan.scratch, plan.stack, plan.changed, plan.chosen,
             plan.compiled, options,
             self.nodes, self.floats, self.ints, self.stats, self.bins,
             self.departures, self.samples, self.runs, PAUSE,
@@ -327,7 +328,7 @@ class _State:
         reason, lanes.links = run_lanes(
             lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
             feed.time, feed.stream, feed.numbers, plan.unit_at, plan.factors, plan.ties,
-            plan.tree, plan.keys, plan.bits, plan.summary, plan.compiled,
+            plan.tree, plan.keys, plan.bits, plan.summary, plan.stack, plan.compiled,
             lanes.links, self.floats, self.ints, self.stats, self.bins, PAUSE,
         )  # fmt: skip
         return int(reason)

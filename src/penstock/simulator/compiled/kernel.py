@@ -169,6 +169,7 @@ def run(
     unit_at: Ints, factors: Ints, ties: Ints,
     way_query: Ints, features: Floats, whole: Floats, gain: Floats, cost: Floats, made_ahead: Floats,
     below_from: Ints, below: Ints, tree: Records, keys: Ints, bits: Words, summary: Words,
+    scratch: Floats, stack: Ints, changed_units: Ints, chosen: Ints,
     policy: Policy, options: Options,
     nodes: Records, floats: Floats, ints: Ints, stats: Floats, bins: Floats,
     departures: Floats, samples: Floats, runs: Floats, pause: int,
@@ -196,20 +197,19 @@ def run(
     summary, floats, ints, stats, bins = (
         borrowed(summary), borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins)
     )
+    scratch, stack, changed_units, chosen = (
+        borrowed(scratch), borrowed(stack), borrowed(changed_units), borrowed(chosen)
+    )  # fmt: skip
     total = len(time)
     chooser = policy.chooser
     detail, oracle, adaptive = options.detail, policy.oracle, options.adaptive
     minds_setup = options.setup > 0.0 and policy.minds_setup
-    own_scratch = np.empty(features.shape[1])
-    scratch = borrowed(own_scratch)
-    own_stack, own_changed = np.empty(len(tree) + 64, np.int64), np.empty(len(units) + 1, np.int64)
-    own_chosen = np.empty(len(units) + 1, np.int64)
-    stack, changed_units, chosen = borrowed(own_stack), borrowed(own_changed), borrowed(own_chosen)
     grow = [nodes, np.empty(64, NODE), np.empty(64, NODE), np.empty(64, NODE)]
     nodes, out, left, todo = borrowed(grow[POOL]), borrowed(grow[OUT]), borrowed(grow[LEFT]), borrowed(grow[TODO])
     logs = [departures, samples, runs]
     last_holder = LAST_HOLDER + ints[MODE]
     stop_at = ints[DECISIONS] + pause
+    recheck = False  # whether joins that wait for their inputs may go on
 
     # See everything anew.
     ints[WAITING] = 0
@@ -286,7 +286,16 @@ def run(
                         units[unit].dirty = 1
                         changed_units[changed] = unit
                         changed += 1
+        recheck = recheck or (ints[FRESH] != 0 and len(blocked) > 0)
         ints[FRESH] = 0
+        for place in range(len(blocked) if recheck else 0):
+            edge = blocked[place]
+            for at in range(doors[edge].unit_from, doors[edge].unit_to):
+                if units[lists[at]].dirty == 0:
+                    units[lists[at]].dirty = 1
+                    changed_units[changed] = lists[at]
+                    changed += 1
+        recheck = False
         for place in range(changed):
             unit = changed_units[place]
             units[unit].dirty = 0
@@ -524,11 +533,4 @@ def run(
                     if ints[ARRIVED] < total and time[ints[ARRIVED]] <= end:
                         admit(streams, time, stream_of, bins, floats, ints, end, True, logs, detail)
                     floats[PEAK] = max(floats[PEAK], floats[MEMORY])
-        for place in range(len(blocked)):
-            edge = blocked[place]
-            for at in range(doors[edge].unit_from, doors[edge].unit_to):
-                other_unit = lists[at]
-                if units[other_unit].dirty == 0:
-                    units[other_unit].dirty = 1
-                    changed_units[changed] = other_unit
-                    changed += 1
+        recheck = len(blocked) > 0

@@ -88,7 +88,7 @@ def sleep(lanes: Records, holders: Records, lists: Ints, bits: Words, summary: W
 def run_lanes(
     streams: Records, lanes: Records, parts: Records, holders: Records, lists: Ints, ideal: Floats,
     time: Floats, stream_of: Ints, numbers: Ints, unit_at: Ints, factors: Ints, ties: Ints,
-    tree: Records, keys: Ints, bits: Words, summary: Words, policy: Policy,
+    tree: Records, keys: Ints, bits: Words, summary: Words, stack: Ints, policy: Policy,
     links: Ints, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
 ) -> tuple[int, Ints]:  # fmt: skip
     """Go on until nothing is left or `pause` decisions were made."""
@@ -101,14 +101,14 @@ def run_lanes(
     factors, ties, tree, keys, bits, summary = (
         borrowed(factors), borrowed(ties), borrowed(tree), borrowed(keys), borrowed(bits), borrowed(summary)
     )  # fmt: skip
-    floats, ints, stats, bins = borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins)
+    floats, ints, stats, bins, stack = (
+        borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins), borrowed(stack)
+    )  # fmt: skip
     grow = [links]
     links = borrowed(grow[0])
     total = len(time)
     chooser, by_age, by_length = policy.chooser, policy.by_age, policy.by_length
     cycle = chooser == CYCLE
-    own_stack = np.empty(len(tree) + 64, np.int64)
-    stack = borrowed(own_stack)
     stop_at = ints[DECISIONS] + pause
     now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
     area, peak, bin_end = floats[AREA], floats[PEAK], floats[BIN_END]

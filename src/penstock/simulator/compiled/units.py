@@ -8,7 +8,6 @@ from penstock.simulator.compiled.fates import chance, pair
 from penstock.simulator.compiled.queues import head_of, is_ready, waiting_in
 from penstock.simulator.compiled.records import (
     COPIES,
-    CYCLE,
     EXHAUSTIVE,
     LIMITED,
     NOBODY,
@@ -16,7 +15,6 @@ from penstock.simulator.compiled.records import (
     Floats,
     Ints,
     Options,
-    Policy,
     Records,
     Words,
 )

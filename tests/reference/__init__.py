@@ -1,0 +1,1 @@
+"""The compiled simulator against its plain reference, `penstock.simulator.plain`."""
