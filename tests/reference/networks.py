@@ -27,7 +27,7 @@ def chains(random, same=False):
 
 
 def network(random, joins=True):
-    """Shared operators, a stored-table join that makes several tuples of one, and a window join with more above."""
+    """Shared operators, a stored-table join that makes several of one, and a window join with more above."""
     build = NetworkBuilder()
     streams = [build.stream(name, rate=1, size=int(random.integers(1, 4))) for name in "ab"]
     heads = []

@@ -4,6 +4,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock.cli.reproduce_an04 import an04
+from penstock.cli.reproduce_simulated import bbdm03, every_paper, jc03, sclp08
 
 
 class _Papers(TyperGroup):
@@ -13,21 +14,21 @@ class _Papers(TyperGroup):
         papers = self.list_commands(ctx)
         named = next((place for place, each in enumerate(args) if not each.startswith("-")), None)
         if named is not None:
-            if args[named].upper() not in papers:
-                ctx.fail(f"there is no paper {args[named]!r} to reproduce; there is {', '.join(papers)}")
-            args = [*args[:named], args[named].upper(), *args[named + 1 :]]
+            paper = next((each for each in papers if each.upper() == args[named].upper()), None)
+            if paper is None:
+                ctx.fail(f"there is no paper {args[named]!r} to reproduce; there are {', '.join(papers)}")
+            args = [*args[:named], paper, *args[named + 1 :]]
         return super().parse_args(ctx, args)
 
 
 reproduce = typer.Typer(
     cls=_Papers,
     help="The papers' experiments, run again: each published claim beside what is measured here.",
-    epilog="Start with: penstock reproduce AN04",
+    epilog="Start with: penstock reproduce AN04, or penstock reproduce all --quick",
     no_args_is_help=True,
 )
 reproduce.command("AN04")(an04)
-
-
-@reproduce.callback()
-def reproduce_options() -> None:
-    """Stand for the sub-app, which would otherwise be its only command; the help text is the app's."""
+reproduce.command("BBDM03")(bbdm03)
+reproduce.command("JC03")(jc03)
+reproduce.command("SCLP08")(sclp08)
+reproduce.command("all")(every_paper)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.claims import claims_table
 from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
 
 
@@ -60,7 +60,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[Any]:
     count = plural(found["queries"], "random query", "random queries")
     yield _levels(found["levels"], f"{count} of five streams, seed {found['seed']}")
     yield ""
-    yield _claims(found["claims"])
+    yield claims_table(found["claims"])
     yield ""
     yield _verdict(found)
     if found["hardest"]:
@@ -88,25 +88,6 @@ def _levels(levels: Sequence[Mapping[str, float]], title: str) -> Table:
             *(f"{error:.3%}" for error in errors),
         )
     return table
-
-
-def _claims(claims: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(title="What the paper says", box=SIMPLE_HEAD, **COMPACT)
-    table.add_column("", ratio=1)
-    for header in ("published", "holds if", "measured", ""):
-        table.add_column(header, justify="right", no_wrap=True)
-    for figure, some in groupby(claims, key=lambda each: each["figure"]):
-        table.add_row(Text(figure, "dim"))
-        for each in some:
-            mark = Text("yes", "green") if each["holds"] else Text("no", "bold red")
-            table.add_row(f" {each['what']}", each["published"], each["judged"], _measured(each["measured"]), mark)
-    return table
-
-
-def _measured(value: float | None) -> str | Text:
-    if value is None:
-        return NONE
-    return "< 0.001" if 0 < value < 0.001 else f"{value:.3g}"
 
 
 def _verdict(found: Mapping[str, Any]) -> str:

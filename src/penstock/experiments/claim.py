@@ -18,6 +18,8 @@ class Claim:
     unit: str = ""
     low: float | None = None
     high: float | None = None
+    why: str = ""
+    """Why it does not hold here, where that is known; said only then."""
 
     @property
     def judged(self) -> str:
@@ -54,4 +56,5 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        return {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}
+        found = {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}
+        return found | {"why": "" if self.holds else self.why}

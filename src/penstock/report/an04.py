@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.report.an04_plots import figures
+from penstock.report.claims import claims_table
 from penstock.report.page import Raw, heading, html, paragraph, plot, table
 from penstock.report.parts import NOTHING
 
@@ -20,7 +21,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
     yield heading("What the paper says")
-    yield _claims(found["claims"])
+    yield claims_table(found["claims"])
     yield heading("Figures")
     yield from (plot(figure) for figure in figures(found))
     yield heading("Levels of resources")
@@ -28,28 +29,6 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
     if found["hardest"]:
         yield heading("Where the heuristic errs most")
         yield from _hard(found["searched"], found["hardest"])
-
-
-def _claims(claims: Sequence[Mapping[str, Any]]) -> Raw:
-    marks = {True: Raw("<span class=good>holds</span>"), False: Raw("<span class=bad>does not hold</span>")}
-    rows = [
-        (
-            each["figure"],
-            each["what"],
-            each["published"],
-            each["judged"],
-            _measured(each["measured"]),
-            marks[each["holds"]],
-        )
-        for each in claims
-    ]
-    return table(("", "", "published", "holds if", "measured", ""), rows, words=2)
-
-
-def _measured(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return "< 0.001" if 0 < value < 0.001 else f"{value:.3g}"
 
 
 def _levels(levels: Sequence[Mapping[str, float]]) -> Raw:

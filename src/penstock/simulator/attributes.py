@@ -45,8 +45,8 @@ class Attributes:
             net.stream(stream)
             if array.ndim != 2 or len(array) != len(times.get(stream, ())):
                 raise ArrivalError(
-                    f"the attributes of stream {stream!r} must be a row for each of its {len(times.get(stream, ()))} "
-                    f"arrivals, not an array of shape {array.shape}"
+                    f"the attributes of stream {stream!r} must be a row for each of its "
+                    f"{len(times.get(stream, ()))} arrivals, not an array of shape {array.shape}"
                 )
             if not ((array >= 0) & (array < 1)).all():
                 raise ArrivalError(f"the attributes of stream {stream!r} must be from 0 to below 1")

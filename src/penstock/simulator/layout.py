@@ -78,10 +78,12 @@ class Wiring:
         self.blocking = {edge for edge in net.edges if blocking and net.operator_by_name[edge.target].windows}
         self.blocked = _ints(self.edge[edge] for edge in self.blocking)
         self.ideal = _floats(net.T(query.name) for query in net.queries)
-        self.streams = _records(records.STREAM, (self._stream(place, feed, lists) for place in range(len(net.streams))))
+        streams = (self._stream(place, feed, lists) for place in range(len(net.streams)))
+        self.streams = _records(records.STREAM, streams)
         self.edges = _records(records.EDGE, (self._edge(edge, lists) for edge in net.edges))
         predicates = attributes.predicates if attributes else {}
-        self.operators = _records(records.OPERATOR, (self._operator(op.name, lists, predicates) for op in net.operators))
+        operators = (self._operator(operator.name, lists, predicates) for operator in net.operators)
+        self.operators = _records(records.OPERATOR, operators)
         self.operators["salt"] = salts(seed, len(net.operators))
 
     def _stream(self, place: int, feed: Feed, lists: Lists) -> dict[str, Any]:
@@ -285,9 +287,8 @@ class Plan:
         """The cluster of each unit; where candidates are counted without clusters, each is one."""
         if self.policy.clusters is None and not decides:
             return [NONE] * len(self.found), []
-        numbers = [unit.cluster for unit in self.found if unit.cluster is not None]
-        if not numbers:
-            numbers = (len(self.found) - 1 - np.argsort(self.order)).tolist()
+        given = [unit.cluster for unit in self.found if unit.cluster is not None]
+        numbers = np.unique(given or -np.argsort(self.order), return_inverse=True)[1].tolist()
         members: list[list[int]] = [[] for _ in range(max(numbers, default=0) + 1)]
         for place, number in enumerate(numbers):
             members[number].append(place)
@@ -318,8 +319,12 @@ class Plan:
             step = todo.pop()
             filled = [edge for edge in waits[step] if edge not in edges]
             edges.update(filled)
-            onward = [entry["step"] for edge in filled for unit in self.served[edge]
-                      for entry in self._entries[self.units["entry_from"][unit] : self.units["entry_to"][unit]]]
+            onward = [
+                entry["step"]
+                for edge in filled
+                for unit in self.served[edge]
+                for entry in self._entries[self.units["entry_from"][unit] : self.units["entry_to"][unit]]
+            ]
             new = [s for s in (*children[step], *onward) if s not in seen]
             seen.update(new)
             todo.extend(new)
@@ -335,7 +340,10 @@ class Plan:
         self.keys = np.full(2 * base, NOBODY, np.int64)
         self.scratch = np.empty(len(FEATURES))
         self.stack = np.empty(2 * base + len(self.found) + 64, np.int64)
-        self.changed, self.chosen = np.empty(len(self.found) + 1, np.int64), np.empty(len(self.found) + 1, np.int64)
+        self.changed, self.chosen = (
+            np.empty(len(self.found) + 1, np.int64),
+            np.empty(len(self.found) + 1, np.int64),
+        )
 
     @property
     def numbers(self) -> list[int]:
@@ -361,7 +369,7 @@ class Plan:
         return Lanes.of(self, served)
 
     def row(self, unit: int, edge: int) -> tuple[list[int], int, int] | None:
-        """Return the queues that a tuple from `edge` passes in a run, where it waits then, and the query it ends in.
+        """Return the queues that a tuple from `edge` passes in a run, where it waits then, and its query if it ends.
 
         None if it does not pass a row of operators.
         """
@@ -441,7 +449,7 @@ def _span(name: str, ends: tuple[int, int]) -> dict[str, int]:
     return {f"{name}_from": ends[0], f"{name}_to": ends[1]}
 
 
-def _records(kind: Any, rows: Iterable[Mapping[str, Any]]) -> Records:
+def _records(kind: np.dtype[Any], rows: Iterable[Mapping[str, Any]]) -> Records:
     """Return records of what is given by name; what is not is 0."""
     given = list(rows)
     made = np.zeros(len(given), kind)

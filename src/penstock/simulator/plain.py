@@ -1,15 +1,15 @@
 """The plain reference: what `simulate` does, in Python, one thing after the other, without a thought for speed.
 
-Decisions are those of `penstock.policies.Scheduler`, a scan of every unit. Tests hold the compiled simulator to this
-to the last bit; benchmarks compare their speed.
+Decisions are those of `penstock.policies.Scheduler`, a scan of every unit. Tests hold the compiled simulator to
+this to the last bit; benchmarks compare their speed.
 """
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from penstock.network import Edge, Network
+from penstock.network import Edge, Network, Number
 from penstock.policies import Limited, Policy, Scheduler, Service, Unit, Waiting
 
 WORD = 2**64 - 1
@@ -131,10 +131,8 @@ class Plain:
             return len(waiting)
         return len({unit.cluster for unit in waiting})
 
-    def foresee(self, unit: Unit) -> tuple[float, float | None]:
-        """Rank a unit by what its waiting tuples will really bring, and the time they all need (SCLP08 §9.1.11)."""
-        from dataclasses import replace
-
+    def foresee(self, unit: Unit) -> tuple[Number, Number | None]:
+        """Rank a unit by what its waiting tuples will really bring and the time they need (SCLP08 §9.1.11)."""
         policy, length = self.scheduler.policy, self.length(unit)
         made = {way.query: 0 for way in unit.ways}
         time = 0.0
@@ -149,7 +147,8 @@ class Plain:
                     for query in self.net.queries_at.get(edge.target, ()):
                         if query in made:
                             made[query] += len(results)
-                    todo += [(e, r) for e in self.net.out_edges.get(edge.target, ()) if e in onward for r in results]
+                    further = [e for e in self.net.out_edges.get(edge.target, ()) if e in onward]
+                    todo += [(e, result) for e in further for result in results]
         cost = time / length
         gain = sum(policy.gain.of(replace(way, S=made[way.query] / length, C=cost)) for way in unit.ways)
         paid = policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))

@@ -41,7 +41,9 @@ class Adaptive:
         if alpha > 1:
             raise PolicyError(f"α of adaptive statistics must be at most 1, not {alpha}")
         if isinstance(self.window, bool) or not isinstance(self.window, int) or self.window < 1:
-            raise PolicyError(f"the window of adaptive statistics is a number of tuples above 0, not {self.window!r}")
+            raise PolicyError(
+                f"the window of adaptive statistics is a count of tuples above 0, not {self.window!r}"
+            )
 
 
 def simulate(
@@ -79,8 +81,8 @@ def simulate(
     - `decision_cost`: time of each priority computation and each comparison; `search` says how many there are
       (SCLP08 §6.2, §9.3).
     - `detail`: keep every departure, decision and change of memory.
-    - `by_scan`: look at every unit for every decision, as a comparison with the structures that do not; nothing else
-      changes.
+    - `by_scan`: look at every unit for every decision, as a comparison with the structures that do not; nothing
+      else changes.
 
     >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
     >>> result = simulate(net, {"s": [0, 0, 0]}, "hnr", seed=3)
@@ -128,7 +130,7 @@ def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.ND
         except (TypeError, ValueError) as error:
             raise ArrivalError(f"the arrivals of stream {stream!r} must be a list of times in seconds") from error
         if times.ndim != 1:
-            raise ArrivalError(f"the arrivals of stream {stream!r} must be one list of times, not {times.ndim}-deep")
+            raise ArrivalError(f"the arrivals of stream {stream!r} must be one list, not {times.ndim} deep")
         _check_times(stream, times)
         found[stream] = times
     if not sum(map(len, found.values())):
@@ -357,8 +359,8 @@ def _refuse(needed: int, what: str, start: str = "it") -> None:
     room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     if needed > room:
         raise RunError(
-            f"{what} would take {needed / 2**30:.1f} GiB, and {room / 2**30:.1f} GiB are free: {start} would not fit. "
-            "Take fewer tuples or queries, or leave out the detail"
+            f"{what} would take {needed / 2**30:.1f} GiB, and {room / 2**30:.1f} GiB are free: {start} would not "
+            "fit. Take fewer tuples or queries, or leave out the detail"
         )
 
 
@@ -366,8 +368,8 @@ def _notes(load: float | None) -> tuple[str, ...]:
     if load is None or load <= 1:
         return ()
     return (
-        f"The load is {load:.2f}: more arrives than one processor can do. Queues grow as long as tuples arrive, and "
-        "what is measured depends on how long that is.",
+        f"The load is {load:.2f}: more arrives than one processor can do. Queues grow as long as tuples arrive, "
+        "and what is measured depends on how long that is.",
     )
 
 

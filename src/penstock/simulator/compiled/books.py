@@ -1,8 +1,8 @@
 """Book-keeping: memory over time, results per query and per interval, and every event where that is wanted."""
 
 import numpy as np
-from numba import njit
 
+from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.records import Floats
 
 NOW, MEMORY, AREA, SINCE, PEAK, START, NEXT_LOOK, BIN_WIDTH, BIN, BIN_END = range(10)
@@ -13,33 +13,33 @@ BIN_AREA, BIN_PEAK = 8, 9
 """Columns of the results of a query, and of an interval: R is response, H slowdown."""
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def halve(bins: Floats, floats: Floats) -> None:
     """Make every interval twice as long: the run goes on longer than was foreseen."""
     half = len(bins) // 2
     for place in range(half):
         for field in range(bins.shape[1]):
             left, right = bins[2 * place, field], bins[2 * place + 1, field]
-            largest = field == MAX_R or field == MAX_H or field == BIN_PEAK
+            largest = field in (MAX_R, MAX_H, BIN_PEAK)
             bins[place, field] = max(left, right) if largest else left + right
     bins[half:] = 0.0
     floats[BIN_WIDTH] *= 2
     floats[BIN_END] = -np.inf
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def bin_of(bins: Floats, floats: Floats, time: float) -> int:
     """Return the interval of a moment; mostly that of the moment before."""
     if time < floats[BIN_END] and time >= floats[SINCE]:
-        return np.int64(floats[BIN])
-    place = np.int64((time - floats[START]) / floats[BIN_WIDTH])
+        return int(floats[BIN])
+    place = int((time - floats[START]) / floats[BIN_WIDTH])
     while place >= len(bins):
         halve(bins, floats)
-        place = np.int64((time - floats[START]) / floats[BIN_WIDTH])
+        place = int((time - floats[START]) / floats[BIN_WIDTH])
     return place
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def pass_memory(bins: Floats, floats: Floats, time: float) -> None:
     """Let time pass with the memory as it is, and keep its area, in all and by interval."""
     memory, since = floats[MEMORY], floats[SINCE]
@@ -48,7 +48,7 @@ def pass_memory(bins: Floats, floats: Floats, time: float) -> None:
     floats[AREA] += memory * (time - since)
     if time >= floats[BIN_END]:
         here = bin_of(bins, floats, time)
-        place = np.int64((since - floats[START]) / floats[BIN_WIDTH])
+        place = int((since - floats[START]) / floats[BIN_WIDTH])
         while place < here:
             end = floats[START] + (place + 1) * floats[BIN_WIDTH]
             bins[place, BIN_AREA] += memory * max(0.0, end - since)
@@ -56,13 +56,13 @@ def pass_memory(bins: Floats, floats: Floats, time: float) -> None:
             since = max(since, end)
             place += 1
         floats[BIN], floats[BIN_END] = here, floats[START] + (here + 1) * floats[BIN_WIDTH]
-    here = np.int64(floats[BIN])
+    here = int(floats[BIN])
     bins[here, BIN_AREA] += memory * (time - since)
     bins[here, BIN_PEAK] = max(bins[here, BIN_PEAK], memory)
     floats[SINCE] = time
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def record(into: Floats, place: int, response: float, slowdown: float) -> None:
     """Count a result."""
     into[place, COUNT] += 1
@@ -74,7 +74,7 @@ def record(into: Floats, place: int, response: float, slowdown: float) -> None:
     into[place, SQUARES_H] += slowdown * slowdown
 
 
-@njit(cache=True)
+@compiled
 def longer(rows: Floats, used: int) -> Floats:
     """Return an array with room for one more row at least."""
     if used < len(rows):

@@ -1,18 +1,18 @@
 """Finding the unit with the highest priority, exactly, without looking at all of them.
 
-- ORDER: static priorities, and ages of one weight. A tournament tree of whole numbers: the rank of the static part,
-  then the number of the oldest tuple, then the place of the unit; the least wins.
-- KINETIC: priorities that grow with age, each at its own pace, or change with the length of the queue. A tournament
-  tree that knows of every match until when it is decided, and keeps the winner's line in each node. A match is
-  looked at again only after that, by the very comparison that a scan would make; the time is taken early enough that
-  rounding cannot matter. So the winner is the scan's to the last bit.
+- ORDER: static priorities, and ages of one weight. A tournament tree of whole numbers: the rank of the static
+  part, then the number of the oldest tuple, then the place of the unit; the least wins.
+- KINETIC: priorities that grow with age, each at its own pace, or change with the length of the queue. A
+  tournament tree that knows of every match until when it is decided, and keeps the winner's line in each node. A
+  match is looked at again only after that, by the very comparison that a scan would make; the time is taken early
+  enough that rounding cannot matter. So the winner is the scan's to the last bit.
 - CYCLE: turns. A bit for every holder; the next one set after the last.
 - SCAN: turns multiplied by something; every unit is looked at.
 """
 
 import numpy as np
-from numba import njit
 
+from penstock.simulator.compiled.compile import compiled, inlined, lean
 from penstock.simulator.compiled.records import (
     AGE,
     CYCLE,
@@ -45,7 +45,7 @@ for _bit in range(64):
     PLACES[((int(DEBRUIJN) << _bit) & (2**64 - 1)) >> 58] = _bit
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def lowest(word: np.uint64) -> int:
     """Return the place of the lowest bit that is set, by a de Bruijn sequence."""
     return PLACES[((word & (~word + ONE)) * DEBRUIJN) >> np.uint64(58)]
@@ -54,7 +54,7 @@ def lowest(word: np.uint64) -> int:
 # Bits ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def set_bit(bits: Words, summary: Words, place: int) -> None:
     """Set a bit, and the one of its word in the summary."""
     word = place >> 6
@@ -62,7 +62,7 @@ def set_bit(bits: Words, summary: Words, place: int) -> None:
     summary[word >> 6] |= ONE << np.uint64(word & 63)
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def clear_bit(bits: Words, summary: Words, place: int) -> None:
     """Clear a bit, and the one of its word in the summary if it was the last."""
     word = place >> 6
@@ -71,7 +71,7 @@ def clear_bit(bits: Words, summary: Words, place: int) -> None:
         summary[word >> 6] &= ~(ONE << np.uint64(word & 63))
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def first_bit(bits: Words, summary: Words) -> int:
     """Return the place of the first bit that is set, or NONE."""
     for top in range(len(summary)):
@@ -81,7 +81,7 @@ def first_bit(bits: Words, summary: Words) -> int:
     return NONE
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def next_bit(bits: Words, summary: Words, after: int) -> int:
     """Return the place of the first bit after `after`, round the end, or NONE."""
     word = (after + 1) >> 6
@@ -98,7 +98,7 @@ def next_bit(bits: Words, summary: Words, after: int) -> int:
 # Priorities ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def turns_of(units: Records, lists: Ints, cycle: int, last_holder: int, unit: int) -> tuple[int, int]:
     """Return the turns since the cycle passed the unit's holders, the most of them, and whose that is."""
     most, whose = 0, NONE
@@ -109,7 +109,7 @@ def turns_of(units: Records, lists: Ints, cycle: int, last_holder: int, unit: in
     return most, whose
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def priority_of(factors: Ints, rank: float, age: float, length: int, turns: int) -> float:
     """Return the static part times the urgency, as `Policy.urgent` does, operation by operation."""
     urgency = 1.0
@@ -129,7 +129,7 @@ def priority_of(factors: Ints, rank: float, age: float, length: int, turns: int)
     return rank / urgency if urgency > 0 else -np.inf
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def wins_tie(units: Records, ties: Ints, time: Floats, left: int, right: int) -> bool:
     """Return whether `left` goes before `right` where their priorities are equal."""
     mine, theirs = units[left].head, units[right].head
@@ -145,7 +145,7 @@ def wins_tie(units: Records, ties: Ints, time: Floats, left: int, right: int) ->
 # The kinetic tournament ---------------------------------------------------------------------------------------
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def decided_until(units: Records, factors: Ints, time: Floats, winner: int, loser: int, now: float) -> float:
     """Return the time until which the winner of a match surely stays ahead."""
     ages = lengths = 0
@@ -175,9 +175,9 @@ def decided_until(units: Records, factors: Ints, time: Floats, winner: int, lose
     return crossing(weight, other_weight, since, other_since, now)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def crossing(weight: float, other_weight: float, since: float, other_since: float, now: float) -> float:
-    """Return when one line, of the second weight, comes near another that is ahead; `now` if it is near already."""
+    """Return when a line, of the second weight, comes near another that is ahead; `now` if it is near already."""
     weight *= 1.0 - EARLY
     lead = weight * (now - since) - other_weight * (now - other_since)
     if other_weight > weight:
@@ -185,10 +185,8 @@ def crossing(weight: float, other_weight: float, since: float, other_since: floa
     return np.inf if since <= other_since or lead > 0 else now
 
 
-@njit(cache=True, _nrt=False)
-def play(
-    units: Records, factors: Ints, ties: Ints, tree: Records, time: Floats, node: int, now: float
-) -> None:
+@lean
+def play(units: Records, factors: Ints, ties: Ints, tree: Records, time: Floats, node: int, now: float) -> None:
     """Play the match of a node of the kinetic tree between the winners below."""
     a, b = tree[2 * node], tree[2 * node + 1]
     until = min(a.until, b.until)
@@ -208,7 +206,7 @@ def play(
         tree[node].unit, tree[node].weight, tree[node].since = right, b.weight, b.since
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def play_lines(units: Records, ties: Ints, tree: Records, time: Floats, node: int, now: float) -> None:
     """Do the same where a priority is a positive weight times the age: the lines in the nodes are enough."""
     a, b = tree[2 * node], tree[2 * node + 1]
@@ -232,7 +230,7 @@ def play_lines(units: Records, ties: Ints, tree: Records, time: Floats, node: in
     tree[node].until, tree[node].unit, tree[node].weight, tree[node].since = until, left, weight, since
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def catch_up(
     units: Records, factors: Ints, ties: Ints, tree: Records, time: Floats, by_age: bool, stack: Ints, now: float
 ) -> None:
@@ -256,7 +254,7 @@ def catch_up(
                 top += 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def plant(units: Records, tree: Records, time: Floats, unit: int) -> None:
     """Write the line of a unit into its leaf."""
     leaf = len(tree) // 2 + units[unit].place
@@ -268,7 +266,7 @@ def plant(units: Records, tree: Records, time: Floats, unit: int) -> None:
 # One interface ------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def key_of(units: Records, unit: int) -> int:
     """Return what an ORDER tree compares."""
     if not units[unit].waiting:
@@ -276,7 +274,7 @@ def key_of(units: Records, unit: int) -> int:
     return ((units[unit].group << NUMBER_BITS | units[unit].head) << PLACE_BITS) | units[unit].place
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def place_unit(
     chooser: int, units: Records, factors: Ints, ties: Ints, tree: Records, keys: Ints, time: Floats, by_age: bool,
     unit: int, now: float,
@@ -302,7 +300,7 @@ def place_unit(
             node >>= 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def place_all(
     chooser: int, units: Records, unit_at: Ints, factors: Ints, ties: Ints, tree: Records, keys: Ints,
     time: Floats, by_age: bool, now: float,
@@ -324,7 +322,7 @@ def place_all(
                 play(units, factors, ties, tree, time, node, now)
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def best_by_turns(
     chooser: int, units: Records, holders: Records, lists: Ints, factors: Ints, ties: Ints, bits: Words,
     summary: Words, time: Floats, last_holder: int, now: float,
@@ -350,7 +348,7 @@ def best_by_turns(
     return best
 
 
-@njit(cache=True)
+@compiled
 def oldest_unit(units: Records, time: Floats) -> int:
     """Return the unit with the oldest tuple: every n-th decision against starvation (JC03 §4.2)."""
     ties = np.array([OLDEST, STATIC])
@@ -361,12 +359,12 @@ def oldest_unit(units: Records, time: Floats) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def looked_at(units: Records, clusters: Records, lists: Ints, fagin: bool) -> int:
     """Return how many candidates a search on one processor computes priorities for (SCLP08 §6.2).
 
-    One a cluster that waits; or, by Fagin's algorithm, those seen in the list by static part and in the list by age
-    until one was seen in both. A tuple that heads several clusters counts for the highest.
+    One a cluster that waits; or, by Fagin's algorithm, those seen in the list by static part and in the list by
+    age until one was seen in both. A tuple that heads several clusters counts for the highest.
     """
     oldest = np.empty(len(clusters), np.int64)
     count = 0

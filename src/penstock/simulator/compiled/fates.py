@@ -6,7 +6,8 @@ number + 1 for an identity; what is made of several tuples, or several times of 
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from penstock.simulator.compiled.compile import lean
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -17,7 +18,7 @@ SHARE = 1.0 / (1 << 53)
 WORD = 2**64 - 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def mixed(z: np.uint64) -> np.uint64:
     """Return 64 bits that look random, and are the same for the same `z`."""
     z = (z ^ (z >> S30)) * FIRST
@@ -25,15 +26,15 @@ def mixed(z: np.uint64) -> np.uint64:
     return z ^ (z >> S31)
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def chance(identity: np.uint64, salt: np.uint64) -> float:
     """Return a number from 0 to below 1 for a tuple at the operator of that salt."""
     return float(mixed(identity * STEP + salt) >> S11) * SHARE
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def pair(left: np.uint64, right: np.uint64) -> np.uint64:
-    """Return the identity of what is made of two: of a match at a join, or of a tuple and the number of its copy."""
+    """Return the identity of what is made of two: a match at a join, or a tuple and the number of its copy."""
     return mixed(left * STEP + right * OTHER)
 
 

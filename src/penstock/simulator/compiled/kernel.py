@@ -1,11 +1,10 @@
 """The course of a simulation, compiled: admit, choose, serve, record, until nothing is left.
 
-All state is in arrays, so that the loop can stop anywhere between two decisions and go on: to change between the two
-policies of a threshold, to let Python see a Ctrl-C, or to show progress.
+All state is in arrays, so that the loop can stop anywhere between two decisions and go on: to change between the
+two policies of a threshold, to let Python see a Ctrl-C, or to show progress.
 """
 
 import numpy as np
-from numba import njit
 
 from penstock.simulator.compiled.books import (
     AREA,
@@ -30,6 +29,7 @@ from penstock.simulator.compiled.choosers import (
     place_unit,
     turns_of,
 )
+from penstock.simulator.compiled.compile import compiled
 from penstock.simulator.compiled.fates import chance, pair
 from penstock.simulator.compiled.queues import (
     FREE_COUNT,
@@ -82,7 +82,7 @@ DEPARTURES, SAMPLES, RUNS = range(3)
 """Arrays that may grow stand in lists, so that nobody counts their users while they do not."""
 
 
-@njit(cache=True)
+@compiled
 def note(
     logs: list[Floats], which: int, ints: Ints, count: int, a: float, b: float, c: float, d: float, e: float
 ) -> None:
@@ -96,7 +96,7 @@ def note(
     ints[count] += 1
 
 
-@njit(cache=True)
+@compiled
 def admit(
     streams: Records, time: Floats, stream_of: Ints, bins: Floats, floats: Floats, ints: Ints, until: float,
     also_then: bool, logs: list[Floats], detail: bool,
@@ -120,7 +120,7 @@ def admit(
     ints[ARRIVED] = arrived
 
 
-@njit(cache=True)
+@compiled
 def twice(values: Records) -> Records:
     """Return an array of twice the size that begins with `values`."""
     more = np.empty(2 * len(values), values.dtype)
@@ -128,7 +128,7 @@ def twice(values: Records) -> Records:
     return more
 
 
-@njit(cache=True)
+@compiled
 def joined(
     edges: Records, operators: Records, nodes: Records, time: Floats, out: Records, edge: int, number: int,
     alone: float, identity: np.uint64,
@@ -161,7 +161,7 @@ def joined(
     return made
 
 
-@njit(cache=True)
+@compiled
 def run(
     streams: Records, edges: Records, operators: Records, ideal: Floats, lists: Ints, blocked: Ints,
     time: Floats, stream_of: Ints, numbers: Ints, values: Floats,
@@ -177,25 +177,53 @@ def run(
     """Go on until nothing is left, another policy must take over, or `pause` decisions were made."""
     # Python keeps these alive.
     streams, edges, operators, ideal, lists = (
-        borrowed(streams), borrowed(edges), borrowed(operators), borrowed(ideal), borrowed(lists)
+        borrowed(streams),
+        borrowed(edges),
+        borrowed(operators),
+        borrowed(ideal),
+        borrowed(lists),
     )
     blocked, time, stream_of, numbers, values = (
-        borrowed(blocked), borrowed(time), borrowed(stream_of), borrowed(numbers), borrowed(values)
+        borrowed(blocked),
+        borrowed(time),
+        borrowed(stream_of),
+        borrowed(numbers),
+        borrowed(values),
     )
     units, entries, steps, doors, holders = (
-        borrowed(units), borrowed(entries), borrowed(steps), borrowed(doors), borrowed(holders)
+        borrowed(units),
+        borrowed(entries),
+        borrowed(steps),
+        borrowed(doors),
+        borrowed(holders),
     )
     clusters, unit_at, factors, ties, way_query = (
-        borrowed(clusters), borrowed(unit_at), borrowed(factors), borrowed(ties), borrowed(way_query)
+        borrowed(clusters),
+        borrowed(unit_at),
+        borrowed(factors),
+        borrowed(ties),
+        borrowed(way_query),
     )
     features, whole, gain, cost, made_ahead = (
-        borrowed(features), borrowed(whole), borrowed(gain), borrowed(cost), borrowed(made_ahead)
+        borrowed(features),
+        borrowed(whole),
+        borrowed(gain),
+        borrowed(cost),
+        borrowed(made_ahead),
     )
     below_from, below, tree, keys, bits = (
-        borrowed(below_from), borrowed(below), borrowed(tree), borrowed(keys), borrowed(bits)
+        borrowed(below_from),
+        borrowed(below),
+        borrowed(tree),
+        borrowed(keys),
+        borrowed(bits),
     )
     summary, floats, ints, stats, bins = (
-        borrowed(summary), borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins)
+        borrowed(summary),
+        borrowed(floats),
+        borrowed(ints),
+        borrowed(stats),
+        borrowed(bins),
     )
     scratch, stack, changed_units, chosen = (
         borrowed(scratch), borrowed(stack), borrowed(changed_units), borrowed(chosen)
@@ -470,8 +498,9 @@ def run(
                                 record(bins, bin_of(bins, floats, leaves), response, slowdown)
                                 if detail:
                                     note(
-                                        logs, DEPARTURES, ints, DEPARTED, leaves, query, out[place].number, response, slowdown
-                                    )
+                                        logs, DEPARTURES, ints, DEPARTED,
+                                        leaves, query, out[place].number, response, slowdown,
+                                    )  # fmt: skip
                         for wait in range(steps[step].wait_from, steps[step].wait_to):
                             for place in range(made):
                                 if lefts == len(left):
@@ -511,7 +540,8 @@ def run(
                     nodes = borrowed(grow[POOL])
                 for place in range(lefts):
                     edge = left[place].after
-                    put(edges, nodes, taken(nodes, ints, left[place].number, left[place].alone, left[place].identity), edge)
+                    node = taken(nodes, ints, left[place].number, left[place].alone, left[place].identity)
+                    put(edges, nodes, node, edge)
                     floats[MEMORY] += edges[edge].size
                     for at in range(doors[edge].unit_from, doors[edge].unit_to):
                         other_unit = lists[at]

@@ -1,13 +1,13 @@
 """The same course for the commonest networks, where it can be much shorter: lanes.
 
-A lane is a unit with one queue, a row of operators that pass a tuple or not, and one way out: to the next lane or to
-the result. Where a network has no joins, no shared operators and no operator that makes several tuples of one, every
-unit of every policy is a lane. Then a tuple is its number alone: how long it would have taken so far and what becomes
-of it follow from where it is. The decisions are those of `kernel`, and the results are the same to the last bit.
+A lane is a unit with one queue, a row of operators that pass a tuple or not, and one way out: to the next lane or
+to the result. Where a network has no joins, no shared operators and no operator that makes several tuples of one,
+every unit of every policy is a lane. Then a tuple is its number alone: how long it would have taken so far and
+what becomes of it follow from where it is. The decisions are those of `kernel`, and the results are the same to
+the last bit.
 """
 
 import numpy as np
-from numba import njit
 
 from penstock.simulator.compiled.books import (
     AREA,
@@ -33,6 +33,7 @@ from penstock.simulator.compiled.choosers import (
     set_bit,
     turns_of,
 )
+from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import chance
 from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, LAST_HOLDER, PAUSED
 from penstock.simulator.compiled.queues import FREE, FREE_COUNT
@@ -50,7 +51,7 @@ from penstock.simulator.compiled.records import (
 )
 
 
-@njit(cache=True)
+@compiled
 def more_links(links: Ints, ints: Ints) -> Ints:
     """Return a pool of twice the size, the new half free."""
     size = len(links)
@@ -63,8 +64,10 @@ def more_links(links: Ints, ints: Ints) -> Ints:
     return more
 
 
-@njit(cache=True, _nrt=False)
-def wake(lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int) -> None:
+@lean
+def wake(
+    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
+) -> None:
     """Note that something waits again."""
     lanes[lane].waiting = 1
     if cycle:
@@ -73,8 +76,10 @@ def wake(lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Wo
             set_bit(bits, summary, lists[place])
 
 
-@njit(cache=True, _nrt=False)
-def sleep(lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int) -> None:
+@lean
+def sleep(
+    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
+) -> None:
     """Note that nothing waits any more."""
     lanes[lane].waiting, lanes[lane].head = 0, NOBODY
     if cycle:
@@ -84,7 +89,7 @@ def sleep(lanes: Records, holders: Records, lists: Ints, bits: Words, summary: W
                 clear_bit(bits, summary, lists[place])
 
 
-@njit(cache=True)
+@compiled
 def run_lanes(
     streams: Records, lanes: Records, parts: Records, holders: Records, lists: Ints, ideal: Floats,
     time: Floats, stream_of: Ints, numbers: Ints, unit_at: Ints, factors: Ints, ties: Ints,
@@ -112,7 +117,7 @@ def run_lanes(
     stop_at = ints[DECISIONS] + pause
     now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
     area, peak, bin_end = floats[AREA], floats[PEAK], floats[BIN_END]
-    here = np.int64(floats[BIN])
+    here = int(floats[BIN])
     bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
     decisions, arrived = ints[DECISIONS], ints[ARRIVED]
     coming = time[arrived] if arrived < total else np.inf
@@ -165,7 +170,7 @@ def run_lanes(
             )  # fmt: skip
             bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
             pass_memory(bins, floats, now)
-            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], np.int64(floats[BIN])
+            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], int(floats[BIN])
             bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
             continue
         decisions += 1
@@ -198,7 +203,7 @@ def run_lanes(
                 peak = max(peak, floats[MEMORY])
             pass_memory(bins, floats, end)
             counted, memory = later, floats[MEMORY]
-            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], np.int64(floats[BIN])
+            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], int(floats[BIN])
             bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
         else:
             area += memory * (end - since)

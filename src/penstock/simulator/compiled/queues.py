@@ -1,22 +1,22 @@
 """Queues: cursors into streams, and lists of records; and which of their tuples may be served."""
 
 import numpy as np
-from numba import njit
 
+from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.records import NOBODY, NONE, Floats, Ints, Records
 
 FREE, FREE_COUNT = 0, 1
 """Where the places of a pool that are free begin, and how many they are."""
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def waiting_in(edges: Records, streams: Records, edge: int) -> int:
     """Return how many tuples wait in a queue."""
     stream = edges[edge].stream
     return edges[edge].count if stream == NONE else streams[stream].admitted - edges[edge].cursor
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def head_of(edges: Records, streams: Records, numbers: Ints, nodes: Records, edge: int) -> int:
     """Return the number of the oldest tuple in a queue, or NOBODY."""
     stream = edges[edge].stream
@@ -26,7 +26,7 @@ def head_of(edges: Records, streams: Records, numbers: Ints, nodes: Records, edg
     return nodes[edges[edge].first].number if edges[edge].count > 0 else NOBODY
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def is_over(edges: Records, streams: Records, lists: Ints, edge: int) -> bool:
     """Return whether nothing will ever come through a queue again."""
     for place in range(edges[edge].up_from, edges[edge].up_to):
@@ -39,7 +39,7 @@ def is_over(edges: Records, streams: Records, lists: Ints, edge: int) -> bool:
     return True
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def is_ready(edges: Records, streams: Records, numbers: Ints, nodes: Records, lists: Ints, edge: int) -> bool:
     """Return whether the head of a queue may be served: at a blocking join only in the order of time."""
     if edges[edge].blocking == 0:
@@ -52,7 +52,7 @@ def is_ready(edges: Records, streams: Records, numbers: Ints, nodes: Records, li
     return mine < theirs or (mine == theirs and edge < other)
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def still_to_come(
     edges: Records, streams: Records, numbers: Ints, nodes: Records, lists: Ints, time: Floats, edge: int
 ) -> float:
@@ -69,7 +69,7 @@ def still_to_come(
     return earliest
 
 
-@njit(cache=True)
+@compiled
 def grown(nodes: Records, free: Ints) -> Records:
     """Return a pool of twice the size, the new half free."""
     size = len(nodes)
@@ -82,7 +82,7 @@ def grown(nodes: Records, free: Ints) -> Records:
     return more
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def taken(nodes: Records, free: Ints, number: int, alone: float, identity: np.uint64) -> int:
     """Take a free place for a tuple."""
     node = free[FREE]
@@ -92,7 +92,7 @@ def taken(nodes: Records, free: Ints, number: int, alone: float, identity: np.ui
     return node
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def put(edges: Records, nodes: Records, node: int, edge: int) -> None:
     """Add a tuple to a queue, in the order of numbers; among equal ones behind those that are there."""
     behind = edges[edge].last if edges[edge].count > 0 else NONE
@@ -112,7 +112,7 @@ def put(edges: Records, nodes: Records, node: int, edge: int) -> None:
     edges[edge].count += 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def drop_first(edges: Records, nodes: Records, free: Ints, edge: int) -> None:
     """Take the first tuple out of a queue."""
     node = edges[edge].first
@@ -123,7 +123,7 @@ def drop_first(edges: Records, nodes: Records, free: Ints, edge: int) -> None:
     edges[edge].count -= 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def keep(edges: Records, nodes: Records, node: int, edge: int) -> None:
     """Add a tuple to what a window join keeps of an input."""
     nodes[node].after = NONE
@@ -135,7 +135,7 @@ def keep(edges: Records, nodes: Records, node: int, edge: int) -> None:
     edges[edge].kept += 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def forget_first(edges: Records, nodes: Records, free: Ints, edge: int) -> None:
     """Take the first tuple out of what a window join keeps of an input."""
     node = edges[edge].kept_first
@@ -144,7 +144,7 @@ def forget_first(edges: Records, nodes: Records, free: Ints, edge: int) -> None:
     edges[edge].kept -= 1
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def release(nodes: Records, free: Ints, node: int) -> None:
     """Give a place back."""
     nodes[node].after = free[FREE]

@@ -1,6 +1,7 @@
 """The records that compiled code works on: one array a kind, one record a thing.
 
-What belongs to a thing in a list of its own stands in one common array of numbers, from ``…_from`` to below ``…_to``.
+What belongs to a thing in a list of its own stands in one common array of numbers, from ``…_from`` to below
+``…_to``.
 """
 
 from typing import Any, NamedTuple, TypeAlias

@@ -1,8 +1,8 @@
 """Gain and cost as short programs: what a policy declares in Python, for compiled code to evaluate.
 
-A term is called once with symbols for features, and what it does with them is written down. Compiled code then does
-the same operations in the same order, so that it comes to the same last bit. That is needed where features change
-during a run: with adaptive statistics, and for an oracle.
+A term is called once with symbols for features, and what it does with them is written down. Compiled code then
+does the same operations in the same order, so that it comes to the same last bit. That is needed where features
+change during a run: with adaptive statistics, and for an oracle.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from penstock.errors import PolicyError
 from penstock.policies.features import Features, Term
+from penstock.simulator.compiled.compile import compiled
 
 FEATURES = [field.name for field in fields(Features) if field.name != "query"]
 S, C = FEATURES.index("S"), FEATURES.index("C")
@@ -75,7 +75,7 @@ def program(term: Term | None) -> npt.NDArray[np.float64]:
     return np.array(steps, np.float64)
 
 
-def _called(of: Callable[[Features], Any], features: Features) -> Any:
+def _called(of: Callable[[Features], Any], features: Features) -> Any:  # noqa: ANN401
     try:
         return of(features)
     except TypeError as error:
@@ -84,7 +84,7 @@ def _called(of: Callable[[Features], Any], features: Features) -> Any:
         ) from error
 
 
-@njit(cache=True)
+@compiled
 def evaluated(steps: npt.NDArray[np.float64], features: npt.NDArray[np.float64]) -> float:
     """Return the value of a program for the features of one way."""
     stack = np.empty(DEEPEST)

@@ -1,9 +1,9 @@
 """What a unit is worth now: what waits at it, what an oracle sees, what statistics have learnt."""
 
 import numpy as np
-from numba import njit
 
 from penstock.simulator.compiled.choosers import clear_bit, set_bit
+from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import chance, pair
 from penstock.simulator.compiled.queues import head_of, is_ready, waiting_in
 from penstock.simulator.compiled.records import (
@@ -21,7 +21,7 @@ from penstock.simulator.compiled.records import (
 from penstock.simulator.compiled.terms import C, S, evaluated
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def drawn(operators: Records, values: Floats, operator: int, number: int, identity: np.uint64) -> float:
     """Return the number that an operator compares with its selectivity: a hash, or where an attribute lies."""
     column = operators[operator].column
@@ -31,15 +31,15 @@ def drawn(operators: Records, values: Floats, operator: int, number: int, identi
     return value + 1.0 if value < 0.0 else value
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def copies_of(operators: Records, values: Floats, operator: int, number: int, identity: np.uint64) -> int:
     """Return how many tuples an operator that is no window join makes of one."""
     selectivity = operators[operator].selectivity
-    whole = np.int64(selectivity)
+    whole = int(selectivity)
     return whole + (1 if drawn(operators, values, operator, number, identity) < selectivity - whole else 0)
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def limit_of(options: Options, waiting: int) -> float:
     """Return how many tuples a run may take, as the service disciplines have it."""
     if options.service == LIMITED:
@@ -50,7 +50,7 @@ def limit_of(options: Options, waiting: int) -> float:
     return share if options.threshold < share < waiting else float(waiting)
 
 
-@njit(cache=True)
+@compiled
 def foresee(
     edges: Records, operators: Records, units: Records, steps: Records, lists: Ints, values: Floats,
     way_query: Ints, made: Floats, unit: int, step: int, number: int, identity: np.uint64, sign: float,
@@ -72,10 +72,10 @@ def foresee(
             if operators[operator].kind == COPIES:
                 own = pair(mine, operators[operator].salt + np.uint64(copy))
             for child in range(steps[here].child_from, steps[here].child_to):
-                todo.append((lists[child], own))
+                todo.append((lists[child], own))  # noqa: PERF401
 
 
-@njit(cache=True)
+@compiled
 def foreseen(
     units: Records, features: Floats, whole: Floats, gain: Floats, cost: Floats, made: Floats, unit: int,
     scratch: Floats,
@@ -97,7 +97,7 @@ def foreseen(
     return gained / paid, paid
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def look(
     edges: Records, streams: Records, numbers: Ints, nodes: Records, lists: Ints, units: Records, entries: Records,
     holders: Records, clusters: Records, bits: Words, summary: Words, cycle: bool, unit: int,
@@ -129,7 +129,7 @@ def look(
     return change
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def with_setup(units: Records, options: Options, static: float, cost: float, unit: int) -> float:
     """Return the static part with what a run costs before its first tuple: n·gain ÷ (c0 + n·cost)."""
     if np.isnan(cost):
@@ -138,7 +138,7 @@ def with_setup(units: Records, options: Options, static: float, cost: float, uni
     return static * (cost / (options.setup / batch + cost))
 
 
-@njit(cache=True, _nrt=False)
+@lean
 def learn(operators: Records, options: Options, operator: int) -> bool:
     """End the window of an operator, if it is full; return whether its selectivity has changed (SCLP08 §6.3)."""
     if operators[operator].taken < options.window:
@@ -150,7 +150,7 @@ def learn(operators: Records, options: Options, operator: int) -> bool:
     return operators[operator].estimate != old
 
 
-@njit(cache=True)
+@compiled
 def rank_again(
     edges: Records, operators: Records, units: Records, lists: Ints, features: Floats, gain: Floats, cost: Floats,
     unit: int, scratch: Floats,

@@ -1,0 +1,40 @@
+"""Claims of a paper on the screen: what it says, what is measured, whether that holds, and why not."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE
+
+
+def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the paper says") -> Table:
+    """Return the claims, figure by figure."""
+    table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("", ratio=1)
+    for header in ("published", "holds if", "measured", ""):
+        table.add_column(header, justify="right", no_wrap=True)
+    for figure, some in groupby(claims, key=lambda each: each["figure"]):
+        table.add_row(Text(figure, "dim"))
+        for each in some:
+            mark = Text("yes", "green") if each["holds"] else Text("no", "bold red")
+            table.add_row(f" {each['what']}", each["published"], each["judged"], _measured(each["measured"]), mark)
+    return table
+
+
+def reasons(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return why claims do not hold, each reason once, with the figures it is about."""
+    about: dict[str, list[str]] = {}
+    for each in claims:
+        if each.get("why") and not each["holds"]:
+            about.setdefault(each["why"], []).append(each["figure"])
+    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in about.items()]
+
+
+def _measured(value: float | None) -> str | Text:
+    if value is None:
+        return NONE
+    return "< 0.001" if 0 < value < 0.001 else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,86 @@
+"""A paper run again: its cells swept, its claims judged, its figures drawn; the same for every simulated paper."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+from penstock.errors import RunError
+from penstock.experiments.claim import Claim
+from penstock.experiments.figure import Figure
+from penstock.experiments.sweep import Cell, Told, swept
+
+
+class Found:
+    """What the cells of a sweep gave, asked for by study and settings."""
+
+    def __init__(self, cells: Sequence[Cell], results: Mapping[str, Mapping[str, Any]]) -> None:
+        self._by_text = {cell.text: results[cell.key] for cell in cells}
+        self.cells = cells
+
+    def of(self, cell: Cell) -> Mapping[str, Any]:
+        """Return what a cell gave."""
+        return self._by_text[cell.text]
+
+
+class Experiment(Protocol):
+    """What the module of a paper has: `experiment(settings)` returns one."""
+
+    title: str
+    notes: Sequence[str]
+
+    def cells(self) -> list[Cell]:
+        """Return every simulation it needs."""
+
+    def claims(self, found: Found) -> list[Claim]:
+        """Return what the paper says beside what was measured."""
+
+    def figures(self, found: Found) -> list[Figure]:
+        """Return the figures."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person may choose: less work, a trace instead of the default one, seeds."""
+
+    quick: bool = False
+    trace: Path | None = None
+    seed: int = 1
+
+
+def experiment_of(paper: str, settings: Settings) -> Experiment:
+    """Return the experiment of a paper."""
+    made: Callable[[Settings], Experiment] = import_module(
+        f"penstock.experiments.{paper.lower()}.experiment"
+    ).experiment
+    return made(settings)
+
+
+def reproduced(
+    paper: str,
+    settings: Settings,
+    folder: Path,
+    told: Told,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+) -> dict[str, Any]:
+    """Run what is missing of a paper's experiments, and return claims and figures as JSON has them."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file, and results are kept in a folder")
+    begun = perf_counter()
+    experiment = experiment_of(paper, settings)
+    cells = experiment.cells()
+    found = Found(cells, swept(cells, folder, told, master=master, remote=remote))
+    return {
+        "paper": paper,
+        "title": experiment.title,
+        "notes": list(experiment.notes),
+        "cells": len(cells),
+        "quick": settings.quick,
+        "seconds": perf_counter() - begun,
+        "claims": [claim.as_dict() for claim in experiment.claims(found)],
+        "figures": [figure.as_dict() for figure in experiment.figures(found)],
+    }
