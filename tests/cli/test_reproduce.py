@@ -63,7 +63,7 @@ def test_an04_writes_a_page_with_five_figures(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["reproduce", "AN05"], "there is no paper 'AN05' to reproduce; there is AN04"),
+        (["reproduce", "AN05"], "there is no paper 'AN05' to reproduce; there are AN04"),
         (["reproduce", "AN04", "--queries", "0"], "--queries"),
         (["reproduce", "AN04", "--report", "no/such/folder/x.html"], "there is no folder no/such/folder"),
         (["bench", "optimizer", "--most", "17"], "--most"),

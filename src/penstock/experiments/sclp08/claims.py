@@ -1,11 +1,12 @@
 """What SCLP08 §9 says of Figures 6 to 30, and the ranges by which that is judged.
 
-The ranges were written before anything was measured: a percentage holds within 10 points of the printed one, within
-5 where that is 20 or less; a factor within a quarter either way; a ratio of Figure 28 within a tenth. Words such as
-"best" hold if nothing is better.
+The ranges were written before anything was measured: a percentage holds within 10 points of the printed one,
+within 5 where that is 20 or less; a factor within a quarter either way; a ratio of Figure 28 within a tenth. Words
+such as "best" hold if nothing is better.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -92,7 +93,7 @@ def _loads(paper: SCLP08, found: Found) -> Iterator[Claim]:
     yield _least(12, "ℓ2 response, BRT above the best other", "lowest", above_best("brt", "l2_response", every))
 
 
-def shown(paper: SCLP08, found: Found, policy: str) -> Any:
+def shown(paper: SCLP08, found: Found, policy: str) -> Mapping[str, Any]:
     """Return the run that is shown per class and over time."""
     return found.of(paper.at_load(policy, SHOWN_AT, paper.seed))
 
@@ -206,7 +207,7 @@ def _overhead(paper: SCLP08, found: Found) -> Iterator[Claim]:
     naive = -below(step("naive"), ideal)
     yield _claim(24, "ℓ2 slowdown, naive above ideal", "6470 %", naive, "%", 4850, 8100)
     drops = [step(name) for name in list(STEPS)[1:]]
-    worst = max(later / earlier for earlier, later in zip(drops, drops[1:], strict=False))
+    worst = max(later / earlier for earlier, later in pairwise(drops))
     yield _claim(24, "ℓ2 slowdown, each technique ÷ without it, most", "each gains", worst, "times", None, 1)
 
 
@@ -227,7 +228,7 @@ def _sharing(paper: SCLP08, found: Found) -> Iterator[Claim]:
             yield _percent(figure, f"{name}, PDT below {how.capitalize()}, up to", percent, less)
 
 
-def ratio(paper: SCLP08, found: Found, policy: str, deviation: int, **learning: Any) -> float:
+def ratio(paper: SCLP08, found: Found, policy: str, deviation: int, **learning: float) -> float:
     """Return adaptive ÷ static, under the metric that the policy is for."""
     metric = LEARNING[policy]
     adaptive = found.of(paper.drifting(policy, deviation, **learning))[metric]

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Any
 
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
@@ -86,10 +85,11 @@ class SCLP08:
         self.trace = None if settings.trace is None else str(settings.trace)
         where = "the trace that was given" if self.trace else "a bursty process of 8 ON/OFF flows"
         self.notes: Sequence[str] = (
-            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could not be "
-            "had. Costs are set by their mean gap.",
-            f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. Figures 28 to "
-            f"30 have a tenth of the queries and five times the packets, so that an interval is longer than a window.",
+            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could "
+            "not be had. Costs are set by their mean gap.",
+            f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. "
+            "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is longer "
+            "than a window.",
             "A tuple's fates at different operators are independent. The paper draws two attributes a packet and "
             "does not say which predicate looks where.",
             f"Figures 13 to 17 are at a load of {SHOWN_AT}; 18, 19 and 25 to 30 at {self.other_load}; the paper "
@@ -107,10 +107,10 @@ class SCLP08:
         """The populations."""
         return range(self.seed, self.seed + self.sizes.seeds)
 
-    def _cell(self, study: str, weight: float = 1.0, **settings: Any) -> Cell:
-        common = {"count": self.sizes.packets, "queries": self.sizes.queries, "seed": self.seed}
+    def _cell(self, study: str, weight: float = 1.0, **settings: object) -> Cell:
+        common: dict[str, object] = {"count": self.sizes.packets, "queries": self.sizes.queries, "seed": self.seed}
         if study != "two streams":
-            common["trace"] = self.trace  # type: ignore[assignment]
+            common["trace"] = self.trace
         return Cell("SCLP08", study, common | settings, weight)
 
     def at_load(self, policy: str, load: float, seed: int) -> Cell:
@@ -134,7 +134,7 @@ class SCLP08:
         """Figures 25 to 27."""
         return self._cell("shared", 2, policy=f"{policy}.shared('{sharing}')", load=load, count=self._half)
 
-    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: int = 100) -> Cell:
+    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: float = 100) -> Cell:
         """Figures 28 to 30."""
         return self._cell(
             "drifting",

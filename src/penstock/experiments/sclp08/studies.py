@@ -1,7 +1,7 @@
 """The simulations behind Figures 6 to 30: functions of plain settings, run as Spark tasks.
 
-The trace of the paper, LBL-PKT-4, could not be had. Arrivals are the first packets of the one that is given, else of
-a bursty process. Costs follow from the mean gap of the packets that are really used, as in §8.
+The trace of the paper, LBL-PKT-4, could not be had. Arrivals are the first packets of the one that is given, else
+of a bursty process. Costs follow from the mean gap of the packets that are really used, as in §8.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,11 @@ from penstock.workloads import Bursty, Poisson, Population, Times, Trace, drifti
 RATE = 100.0
 """Packets per second of the bursty process that stands in where no trace is given."""
 
-KEPT = ("avg", "max", "l2")
-
 
 def packets(trace: str | None, count: int, seed: int) -> Times:
-    """Return the first packets of the trace; without one, of a process with few flows, as bursty as real traffic."""
+    """Return the first packets of the trace; without one, of a process of few flows, as bursty as real traffic."""
     times = take(Trace(trace), 0, count) if trace else take(Bursty(RATE, flows=8), seed, count)
-    return times - times[0]
+    return np.asarray(times - times[0])
 
 
 def steady(times: Times) -> Poisson:
@@ -124,7 +122,7 @@ def drifting(
     seed: int,
     trace: str | None = None,
 ) -> dict[str, Any]:
-    """Figures 28 to 30: data that drifts; with `alpha` selectivities are learnt, without they are taken as uniform."""
+    """Figures 28 to 30: data that drifts; with `alpha` selectivities are learnt, else taken as uniform."""
     times = packets(trace, count, seed)
     made: Population = population(
         "sclp08", queries=queries, load=load, seed=seed, arrivals=steady(times), predicates=True
