@@ -1,4 +1,7 @@
-"""`simulate`: what it is given, what it refuses, what it says; the agreement of its numbers is in tests/reference."""
+"""`simulate`: what it is given, refuses and says; that its numbers are right is in tests/reference."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -30,7 +33,20 @@ def test_where_every_tuple_passes_it_is_the_fractional_engine():
     """With selectivities of 1 there is no chance: the papers' own engine, in fractions, must say the same."""
     net = ps.Network.chains([[(2, 1), (0.5, 1)], [(1, 1)], [(0.25, 1), (4, 1), (1, 1)]])
     times = {"s": [0, 0, 1, 1.5, 20, 20.25]}
-    for name in ("fifo", "hr", "hnr", "bsd", "lsf", "brt", "srpt", "chain", "greedy", "round_robin", "aurora", "mtiq"):
+    for name in (
+        "fifo",
+        "hr",
+        "hnr",
+        "bsd",
+        "lsf",
+        "brt",
+        "srpt",
+        "chain",
+        "greedy",
+        "round_robin",
+        "aurora",
+        "mtiq",
+    ):
         expected = run_fractional(net, times, name).metrics
         got = ps.simulate(net, times, name).metrics
         assert {key: got[key] for key in expected} == pytest.approx(expected, rel=1e-12), name
@@ -145,6 +161,30 @@ def test_joins_have_two_inputs():
         ps.simulate(build.build(), {"a": [0]}, "fifo")
 
 
+def test_pairs_match_once_and_windows_hold_whole_rows():
+    for selectivity, rows, says in ((1.5, 2, "at most 1, not 1.5"), (0.5, 2.5, "whole rows, not 2.5")):
+        build = ps.NetworkBuilder()
+        streams = [build.stream(name, rate=1) for name in "ab"]
+        windows = [ps.Window("rows", rows)] * 2
+        build.query("q", build.join("j", streams, cost=1, selectivity=selectivity, windows=windows))
+        with pytest.raises(NetworkError, match=says):
+            ps.simulate(build.build(), {"a": [0]}, "fifo")
+
+
+def test_ctrl_c_is_one():
+    """It comes while compiled code runs, and must not turn into an error of Python's own."""
+    code = (
+        "import signal, threading, os, time, numpy as np, penstock as ps\n"
+        "net = ps.Network.chains([[(1e-6, 0.5)]] * 300)\n"
+        "ps.simulate(net, {'s': [0.0]}, 'bsd')\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    ps.simulate(net, {'s': np.arange(500_000.0)}, 'bsd')\n"
+        "except KeyboardInterrupt:\n    print('stopped')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "stopped\n", done.stderr
+
+
 def test_what_would_not_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda name: 1024)
     with pytest.raises(RunError, match="would not fit"):
@@ -172,9 +212,8 @@ def test_fagin_sees_no_more_than_a_scan():
 
 
 def test_names_load_numba_only_when_needed():
-    import subprocess
-    import sys
-
-    code = "import penstock, sys; assert 'numba' not in sys.modules; penstock.simulate; assert 'numba' in sys.modules"
+    code = (
+        "import penstock, sys; assert 'numba' not in sys.modules; penstock.simulate; assert 'numba' in sys.modules"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert policy_named("hnr").name == "hnr"

@@ -15,6 +15,7 @@ from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
 from penstock.cli.reproduce import reproduce
 from penstock.cli.run import run
+from penstock.cli.simulate import simulate
 from penstock.errors import PenstockError
 
 app = typer.Typer(
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, explain, optimize, policies, examples, doctor):
+for command in (run, explain, simulate, optimize, policies, examples, doctor):
     app.command()(command)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(bench, name="bench")

@@ -118,7 +118,14 @@ class Wiring:
                 f"the simulator joins two inputs at a time, and {operator.name!r} has {len(operator.inputs)}: "
                 "write it as a tree of joins"
             )
+        if operator.selectivity > 1:
+            raise NetworkError(
+                f"the selectivity of the window join {operator.name!r} is the share of pairs that match: at most "
+                f"1, not {operator.selectivity}"
+            )
         window = operator.windows[edge.port]
+        if window.kind == "rows" and window.size != int(window.size):
+            raise NetworkError(f"a window of join {operator.name!r} holds whole rows, not {window.size}")
         up_from, up_to = lists.add(self._below(edge))
         kind = {"range": window.size} if window.kind == "range" else {"rows": int(window.size)}
         other = self.edge[net.in_edges[edge.target][1 - edge.port]]
@@ -369,7 +376,7 @@ class Plan:
         return Lanes.of(self, served)
 
     def row(self, unit: int, edge: int) -> tuple[list[int], int, int] | None:
-        """Return the queues that a tuple from `edge` passes in a run, where it waits then, and its query if it ends.
+        """Return the queues a tuple from `edge` passes in a run, where it waits then, and its query if it ends.
 
         None if it does not pass a row of operators.
         """

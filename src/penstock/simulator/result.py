@@ -70,7 +70,7 @@ class Result:
     decisions: int
     tuples: int
     elapsed: float
-    """Seconds of real time that the loop took, without what comes before it."""
+    """Seconds of real time that the loop took; the first run of a process loads the compiled code in it."""
     notes: tuple[str, ...]
     mean_memory: float
     peak_memory: float

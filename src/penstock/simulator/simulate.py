@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -73,7 +74,8 @@ def simulate(
 
     - `setup_cost`: c0, paid once a run; a policy reckons with it, unless it is ``plain()``.
     - `memory`: the limit of a threshold policy.
-    - `blocking`: window joins take their inputs in the order of time, and wait while one is empty (BBDM03).
+    - `blocking`: window joins take their inputs in the order of time, and wait while one is empty (BBDM03), unless
+      nothing will come through it any more.
       Otherwise they take what is served, and results are the same pairs in another order; windows of rows then
       hold the rows that were served last.
     - `attributes`: what is in the tuples, for fates that follow from it.
@@ -130,7 +132,7 @@ def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.ND
         except (TypeError, ValueError) as error:
             raise ArrivalError(f"the arrivals of stream {stream!r} must be a list of times in seconds") from error
         if times.ndim != 1:
-            raise ArrivalError(f"the arrivals of stream {stream!r} must be one list, not {times.ndim} deep")
+            raise ArrivalError(f"the arrivals of stream {stream!r} must be one list of times in seconds")
         _check_times(stream, times)
         found[stream] = times
     if not sum(map(len, found.values())):
@@ -195,15 +197,16 @@ class _Run:
         options, numbers = self._options(saving), lists.array
         begun = perf_counter()
         while True:
-            if lanes is not None:
-                reason = state.go_on_in_lanes(feed, wiring, numbers, plans[0], lanes)
-            else:
-                reason = state.go_on(feed, wiring, numbers, plans[state.mode], options)
+            with _interruptible():
+                if lanes is not None:
+                    reason = state.go_on_in_lanes(feed, wiring, numbers, plans[0], lanes)
+                else:
+                    reason = state.go_on(feed, wiring, numbers, plans[state.mode], options)
             if progress is not None:
                 progress(state.ints[kernel.ARRIVED] / len(feed.time))
             if reason == kernel.FINISHED:
                 break
-            _refuse(state.nodes.nbytes, "the tuples that wait between operators", start="going on")
+            _refuse(state.bytes + (lanes.links.nbytes if lanes else 0), "what waits and is recorded", "going on")
         elapsed = perf_counter() - begun
         load = self._load()
         return Result(
@@ -285,6 +288,17 @@ class _Run:
         _refuse(needed, "the arrivals" + (" and every event of the run" if self.detail else ""))
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let a Ctrl-C that came during compiled code be one: Python wraps it where the code returns."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
 class _State:
     """All that changes while a simulation runs, but for queues and units."""
 
@@ -308,6 +322,11 @@ class _State:
     def mode(self) -> int:
         """0, or 1 while memory is saved."""
         return int(self.ints[kernel.MODE])
+
+    @property
+    def bytes(self) -> int:
+        """What has grown so far."""
+        return sum(int(array.nbytes) for array in (self.nodes, self.departures, self.samples, self.runs))
 
     def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: records.Options) -> int:
         """Run until the end, a change of mode or a pause; return which."""

@@ -73,7 +73,9 @@ class TimeFile:
                 values, ticks = self._values(piece, row)
                 if len(values) == 0:
                     continue
-                first = values[0] if first is None else first
+                if first is None:
+                    first = values[0]
+                    self._check_first(first, piece.type)
                 times = (values - first) / ticks
                 self._check_order(times, last, row)
                 last, row = float(times[-1]), row + len(times)
@@ -94,6 +96,13 @@ class TimeFile:
             piece = piece.cast(pa.int32())
         exact = not (pa.types.is_floating(piece.type) or pa.types.is_decimal(piece.type))
         return piece.cast(pa.int64() if exact else pa.float64()).to_numpy(zero_copy_only=False), ticks
+
+    def _check_first(self, value: float, kind: pa.DataType) -> None:
+        if value < 0 and not pa.types.is_temporal(kind):  # a timestamp may be of the years before 1970
+            raise ArrivalError(
+                f"column {self.column!r} of the trace {self.path} begins with the negative time {value:g}; "
+                "times are from 0 on"
+            )
 
     def _check_order(self, times: Times, last: float, row: int) -> None:
         before = np.concatenate([[last], times[:-1]])

@@ -101,6 +101,32 @@ def test_few_joins_make_more_of_their_input(seed):
     assert all(1 <= window.size <= 10 and window.kind == "range" for op in joins for window in op.windows)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 77])
+def test_windows_of_rows_make_the_same_of_every_input_whatever_the_rates(seed):
+    made = population("jc03", seed=seed, rows=100).network
+    faster = population("jc03", seed=seed, rows=100, rate=80).network
+    joins = [op for op in made.operators if op.kind == "join"]
+    fanouts = [[float(made.fanout[edge]) for edge in made.in_edges[op.name]] for op in joins]
+    assert all(left == pytest.approx(right) for left, right in fanouts)
+    assert sum(left > 1 for left, _ in fanouts) == 3
+    assert [op.selectivity for op in made.operators] == pytest.approx([op.selectivity for op in faster.operators])
+    assert {(window.kind, window.size) for op in joins for window in op.windows} == {("rows", 100)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 77])
+def test_selective_leaves_release_most(seed):
+    """By words of JC03 §5.2; without the option all selects are drawn alike."""
+
+    def shares(**options):
+        network = population("jc03", seed=seed, rows=100, **options).network
+        releases = [network.releases(path) for path in network.paths if len(path.operators) > 2]
+        above = [release for each in releases for release in each[1:-1]]  # a root has nothing above it
+        return sum(each[0] for each in releases) / len(releases) / (sum(above) / len(above))
+
+    assert shares(selective_leaves=True) > 2
+    assert shares(selective_leaves=True) > shares()
+
+
 def test_streams_of_jc03():
     made = population("jc03", rate=10)
     assert [*made.arrivals.values()] == [Bursty(10 * i, flows=64 if i % 2 else 128) for i in range(1, 6)]

@@ -185,7 +185,7 @@ def _memory(paper: SCLP08, found: Found) -> Iterator[Claim]:
 
 def _overhead(paper: SCLP08, found: Found) -> Iterator[Claim]:
     """Figures 23 and 24."""
-    clusters = paper.sizes.clusters
+    logarithmic, uniform = paper.sizes.clusters["log"], paper.sizes.clusters["uniform"]
 
     def at(m: int, spacing: str) -> float:
         return float(found.of(paper.charged(clustered(m, spacing)))["l2_slowdown"])
@@ -196,13 +196,13 @@ def _overhead(paper: SCLP08, found: Found) -> Iterator[Claim]:
     ideal = step("no overhead")
     hnr = float(found.of(paper.charged("hnr", "scan", free=True))["l2_slowdown"])
     yield _percent(23, "ℓ2 slowdown, 12 log clusters above ideal", 5, -below(at(12, "log"), ideal))
-    few = max(at(m, "log") for m in clusters if m <= 6) / hnr
+    few = max(at(m, "log") for m in logarithmic if m <= 6) / hnr
     yield _claim(23, "ℓ2 slowdown, 6 log clusters or fewer ÷ HNR", "may exceed", few, "times", 1, None)
-    many = max(at(m, "log") for m in clusters if m > 12) / at(12, "log")
+    many = max(at(m, "log") for m in logarithmic if m > 12) / at(12, "log")
     yield _claim(23, "ℓ2 slowdown, more than 12 log clusters ÷ 12", "rises again", many, "times", 1, None)
     coarse = at(12, "uniform") / at(12, "log")
     yield _claim(23, "ℓ2 slowdown, 12 uniform clusters ÷ 12 log", "very poor", coarse, "times", 2, None)
-    fine = -below(at(max(clusters), "uniform"), ideal)
+    fine = -below(at(max(uniform), "uniform"), ideal)
     yield _percent(23, "ℓ2 slowdown, very many uniform above ideal", 10, fine)
     naive = -below(step("naive"), ideal)
     yield _claim(24, "ℓ2 slowdown, naive above ideal", "6470 %", naive, "%", 4850, 8100)

@@ -1,6 +1,6 @@
 """Which simulations Figures 6 to 30 need: loads, policies, seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -44,7 +44,7 @@ class Sizes:
     seeds: int
     loads: tuple[float, ...]
     most: tuple[float, ...]
-    clusters: tuple[int, ...]
+    clusters: Mapping[str, tuple[int, ...]]
     deviations: tuple[int, ...]
     windows: tuple[int, ...]
     alphas: tuple[float, ...]
@@ -56,7 +56,7 @@ FULL = Sizes(
     seeds=2,
     loads=(0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99),
     most=(0.1, 0.2, 0.3, 0.5, 0.7, 1.0),
-    clusters=(2, 4, 6, 8, 10, 12, 16, 24, 48, 100, 1000, 10_000),
+    clusters={"log": (2, 4, 6, 8, 10, 12, 16, 24, 48), "uniform": (2, 6, 12, 24, 48, 100, 1000, 10_000)},
     deviations=(5, 10, 15, 20, 25),
     windows=(10, 25, 50, 100, 150, 250, 500),
     alphas=(0.02, 0.05, 0.1, 0.175, 0.25, 0.5, 0.9),
@@ -67,7 +67,7 @@ QUICK = Sizes(
     seeds=1,
     loads=(0.7, 0.95, 0.97),
     most=(0.1, 0.5, 1.0),
-    clusters=(4, 6, 12, 48, 10_000),
+    clusters={"log": (4, 6, 12, 24), "uniform": (6, 12, 10_000)},
     deviations=(5, 25),
     windows=(25, 100, 250),
     alphas=(0.05, 0.175, 0.5),
@@ -128,7 +128,7 @@ class SCLP08:
 
     def charged(self, policy: str, search: str = "fagin", free: bool = False) -> Cell:
         """Figures 23 and 24."""
-        return self._cell("charged", 8, policy=policy, search=search, free=free, load=0.95, count=self._half)
+        return self._cell("charged", 8, policy=policy, search=search, free=free, load=0.95, count=self._half // 2)
 
     def shared(self, policy: str, sharing: str, load: float) -> Cell:
         """Figures 25 to 27."""
@@ -178,7 +178,7 @@ class SCLP08:
     @property
     def clustered(self) -> list[str]:
         """BSD with few and many clusters, of both kinds."""
-        return [clustered(m, spacing) for spacing in ("log", "uniform") for m in self.sizes.clusters]
+        return [clustered(m, spacing) for spacing, counts in self.sizes.clusters.items() for m in counts]
 
     # What came of it ----------------------------------------------------------------------------------------
 

@@ -118,14 +118,11 @@ def _others(paper: SCLP08, found: Found) -> Iterator[Figure]:
     ideal = float(found.of(paper.charged(*STEPS["no overhead"]))[metric])
     hnr = float(found.of(paper.charged("hnr", "scan", free=True))[metric])
     lines = {
-        f"BSD, {name}": [
-            (m, float(found.of(paper.charged(clustered(m, kind)))[metric])) for m in paper.sizes.clusters
-        ]
-        for kind, name in (("log", "logarithmic"), ("uniform", "uniform"))
+        f"BSD, {name}": [(m, float(found.of(paper.charged(clustered(m, kind)))[metric])) for m in counts]
+        for (kind, counts), name in zip(paper.sizes.clusters.items(), ("logarithmic", "uniform"), strict=True)
     }
-    lines |= {
-        name: [(m, value) for m in paper.sizes.clusters] for name, value in (("HNR", hnr), ("BSD, ideal", ideal))
-    }
+    ends = (min(paper.sizes.clusters["log"]), max(paper.sizes.clusters["uniform"]))
+    lines |= {name: [(m, value) for m in ends] for name, value in (("HNR", hnr), ("BSD, ideal", ideal))}
     yield Figure(
         "Figure 23", "Clusters of priorities, charged", "clusters, a logarithmic axis", SAY[metric], lines, True
     )

@@ -14,6 +14,7 @@ streams that are drawn.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from penstock.network import NetworkBuilder, Window
 from penstock.network.operator import Kind
 from penstock.workloads.arrivals import Arrivals
 from penstock.workloads.bursty import Bursty
-from penstock.workloads.checks import generator, number, rate_of
+from penstock.workloads.checks import generator, number, rate_of, whole
 from penstock.workloads.phases import Phases
 from penstock.workloads.populations.population import Population, rate_known, scaled
 
@@ -42,24 +43,35 @@ JOIN_COSTS = (4.0, 16.0)
 """Relative to each other; the load makes seconds of them."""
 
 SELECTIVITIES = (0.1, 1.0)
+LEAF_COSTS = (1.0, 2.0)
+LEAF_SELECTIVITIES = (0.1, 0.5)
+"""Of the lowest selects, with `selective_leaves`."""
+
 EXPANDING = 9
 """One join in so many makes more than one tuple of one: 1 … 2 of them."""
 
 WINDOWS = (1.0, 10.0)
 RISING = (0.6, 0.8, 1.0, 1.2, 1.4)
+Range: TypeAlias = tuple[float, float]
 NOTE = "Shapes, rates, windows and costs of the queries are ours: the paper prints only how many there are."
 
 
-def jc03(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None, rate: float = 20.0) -> Population:
+def jc03(
+    load: float = 0.9,
+    seed: int = 1,
+    arrivals: Arrivals | None = None,
+    rate: float = 20.0,
+    selective_leaves: bool = False,
+    rows: int | None = None,
+) -> Population:
     """Return the sixteen queries; stream i of five has the mean rate i × `rate`, in 64 or 128 flows.
 
     >>> jc = jc03()
     >>> len(jc.network.queries), len(jc.network.operators), [*jc.arrivals]
     (16, 116, ['s1', 's2', 's3', 's4', 's5'])
     """
-    if arrivals is not None:
-        return _population("jc03", [arrivals] * STREAMS, load, seed)
-    return _population("jc03", [_bursty(place, rate) for place in range(STREAMS)], load, seed)
+    streams = [_bursty(place, rate) if arrivals is None else arrivals for place in range(STREAMS)]
+    return _population("jc03", streams, load, seed, selective_leaves, rows)
 
 
 def jc03_phases(
@@ -69,6 +81,8 @@ def jc03_phases(
     rate: float = 20.0,
     rising: Sequence[float] = RISING,
     seconds: float = 1000.0,
+    selective_leaves: bool = False,
+    rows: int | None = None,
 ) -> Population:
     """Return the same queries under rates that are raised phase by phase, `seconds` each (JC03 §5.2).
 
@@ -88,7 +102,7 @@ def jc03_phases(
     for place in range(STREAMS):
         phases = [(_bursty(place, own) if arrivals is None else arrivals, seconds) for own in rates]
         processes.append(Phases(tuple(phases), repeat=False))
-    return _population("jc03_phases", processes, load, seed)
+    return _population("jc03_phases", processes, load, seed, selective_leaves, rows)
 
 
 def _bursty(place: int, rate: float) -> Bursty:
@@ -96,9 +110,13 @@ def _bursty(place: int, rate: float) -> Bursty:
     return Bursty(rate_of(rate, "the first stream") * (place + 1), flows=FLOWS[place % len(FLOWS)])
 
 
-def _population(name: str, processes: Sequence[Arrivals], load: float, seed: int) -> Population:
+def _population(
+    name: str, processes: Sequence[Arrivals], load: float, seed: int, selective_leaves: bool, rows: int | None
+) -> Population:
     arrivals = {f"s{place}": process for place, process in enumerate(processes, start=1)}
-    drawn = _Drawn({stream: rate_known(process) for stream, process in arrivals.items()}, generator(seed))
+    held = None if rows is None else whole(rows, "the rows of a window", least=1)
+    rates = {stream: rate_known(process) for stream, process in arrivals.items()}
+    drawn = _Drawn(rates, generator(seed), selective_leaves, held)
     classes = {}
     for place, (joins, selects, above) in enumerate(SHAPES, start=1):
         drawn.query(f"q{place}", joins, selects, above)
@@ -109,8 +127,12 @@ def _population(name: str, processes: Sequence[Arrivals], load: float, seed: int
 class _Drawn:
     """Draws queries into a builder, and knows the rate of everything it has drawn."""
 
-    def __init__(self, streams: dict[str, float], random: np.random.Generator) -> None:
+    def __init__(
+        self, streams: dict[str, float], random: np.random.Generator, selective_leaves: bool, rows: int | None
+    ) -> None:
         self.random, self.build, self.rates = random, NetworkBuilder(), dict(streams)
+        self.leaf = (LEAF_COSTS, LEAF_SELECTIVITIES) if selective_leaves else (FILTER_COSTS, SELECTIVITIES)
+        self.rows = rows
         self.joins = 0
         self.streams = [self.build.stream(name, rate) for name, rate in streams.items()]
 
@@ -121,35 +143,39 @@ class _Drawn:
         for side in (self.streams[place] for place in chosen):
             below = side
             for step in range(1, selects + 1):
-                below = self.filter(f"{name}.{side}.select{step}", below, *SELECTIVITIES)
+                costs, passing = self.leaf if step == 1 else (FILTER_COSTS, SELECTIVITIES)
+                below = self.filter(f"{name}.{side}.select{step}", below, costs, passing)
             sides.append(below)
         root = sides[0]
         for place, side in enumerate(sides[1:], start=1):
             root = self.join(f"{name}.join{place}", root, side)
         for step in range(1, above):
-            root = self.filter(f"{name}.select{step}", root, *SELECTIVITIES)
+            root = self.filter(f"{name}.select{step}", root, FILTER_COSTS, SELECTIVITIES)
         if above:
-            root = self.filter(f"{name}.project", root, 1.0, 1.0, "project")
+            root = self.filter(f"{name}.project", root, FILTER_COSTS, (1.0, 1.0), "project")
         self.build.query(name, root)
 
-    def filter(self, name: str, source: str, low: float, high: float, kind: Kind = "select") -> str:
+    def filter(self, name: str, source: str, costs: Range, passing: Range, kind: Kind = "select") -> str:
         """Draw a select, or a project that passes everything."""
-        cost, selectivity = self.random.uniform(*FILTER_COSTS), self.random.uniform(low, high)
+        cost, selectivity = self.random.uniform(*costs), self.random.uniform(*passing)
         self.rates[name] = selectivity * self.rates[source]
         return self.build.operator(name, source, cost=cost, selectivity=selectivity, kind=kind)
 
     def join(self, name: str, left: str, right: str) -> str:
-        """Draw a join by how many tuples it makes of one: f · 2 λ_L λ_R V ÷ (λ_L + λ_R), with f at most 1."""
+        """Draw a join by how many tuples it makes of one: f · 2 λ_L λ_R V ÷ (λ_L + λ_R), or f · rows; f ≤ 1."""
         seconds = self.random.uniform(*WINDOWS)
         self.joins += 1
         makes = self.random.uniform(*SELECTIVITIES) if self.joins % EXPANDING else self.random.uniform(1.0, 2.0)
-        pairs = 2 * self.rates[left] * self.rates[right] * seconds
-        selectivity = min(1.0, makes * (self.rates[left] + self.rates[right]) / pairs)
+        arriving = self.rates[left] + self.rates[right]
+        window = Window("range", seconds) if self.rows is None else Window("rows", self.rows)
+        matching = 2 * self.rates[left] * self.rates[right] * seconds
+        pairs = matching if self.rows is None else self.rows * arriving
+        selectivity = min(1.0, makes * arriving / pairs)
         self.rates[name] = selectivity * pairs
         return self.build.join(
             name,
             [left, right],
             cost=self.random.uniform(*JOIN_COSTS),
             selectivity=selectivity,
-            windows=[Window("range", seconds)] * 2,
+            windows=[window] * 2,
         )

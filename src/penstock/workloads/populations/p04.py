@@ -22,7 +22,7 @@ NOTE = "The figures of the operators are lost with the image; these, the rate an
 
 
 def p04_filters(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
-    """Return plan 1. Nothing is drawn, whatever the `seed`.
+    """Return plan 1, four filters in a row. Nothing is drawn, whatever the `seed`.
 
     >>> [operator.name for operator in p04_filters().network.operators]
     ['O4', 'O3', 'O2', 'O1']
@@ -38,7 +38,9 @@ def p04_filters(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = No
 
 
 def p04_join(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
-    """Return plan 2. At 100 tuples a second, windows hold 18 of the left and 16 of the right; about one fits.
+    """Return plan 2, a window join of two filtered streams.
+
+    At 100 tuples a second, windows hold 18 of the left and 16 of the right; about one fits.
 
     >>> net = p04_join().network
     >>> [(str(path), round(net.S(path), 2)) for path in net.paths]

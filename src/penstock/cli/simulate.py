@@ -1,0 +1,186 @@
+"""`penstock simulate`: policies side by side on a network of numbers, in virtual time."""
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli import simulation, simulation_screen
+from penstock.cli.problem import seconds as in_seconds
+from penstock.cli.signals import INTERRUPTED
+from penstock.cli.style import in_a_folder, spinner, wide_console
+from penstock.errors import PlanError, PolicyError
+from penstock.policies import Policy, policy_named
+
+DEFAULT = ("fifo", "hr", "hnr", "bsd", "chain")
+TUPLES = 20_000
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"it must be above 0 and finite, not {value:g}")
+    return value
+
+
+def simulate(
+    network: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NETWORK", help="A network file, TOML or JSON, or a population.", show_default=False
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the populations: the papers' queries.")] = False,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            help=f'Once for each: hnr, "bsd.every(20)". Default: {" ".join(DEFAULT)}.',
+        ),
+    ] = None,
+    tuples: Annotated[
+        int | None, typer.Option(help=f"Arrivals on all streams. Default: {TUPLES}.", min=1, metavar="N")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Or arrivals up to this time.", metavar="S", callback=_positive)
+    ] = None,
+    traces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace",
+            metavar="[STREAM=]FILE",
+            help="Arrival times from a .parquet or .csv file, for all streams or one.",
+        ),
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="The column of times in the trace.", metavar="NAME")] = None,
+    arrivals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="poisson, bursty, flows or redrawn. Default: the population's own, or poisson."
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Arrivals a second on all streams: faster, costs as they are.", metavar="R", callback=_positive
+        ),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option(
+            help="Scale the costs so that the arrivals need this share of the time.",
+            metavar="L",
+            callback=_positive,
+        ),
+    ] = None,
+    queries: Annotated[int | None, typer.Option(help="Of sclp08 and its variants.", min=1, metavar="N")] = None,
+    seed: Annotated[int, typer.Option(help="Of arrivals, fates and populations.", min=0, metavar="N")] = 1,
+    setup_cost: Annotated[
+        str, typer.Option(help="What each run costs before its tuple: 1ms.", metavar="TIME")
+    ] = "0",
+    memory: Annotated[
+        float | None, typer.Option(help="The limit of threshold policies.", metavar="SIZE", callback=_positive)
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option(help="Decide anew after a query or after an operator.", metavar="query|operator")
+    ] = None,
+    blocking: Annotated[
+        bool | None,
+        typer.Option(
+            "--blocking/--no-blocking", help="Joins wait for an empty input. Default: as the population has it."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write plots to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+) -> None:
+    """Run policies on the same tuples in virtual time, and show their figures side by side.
+
+    NETWORK is a file of streams, operators and queries (docs/simulator.md, examples/network.toml), or the name of
+    a population, the queries of a paper's experiments. The first run on a machine compiles the simulator for about
+    a minute. Ctrl-C shows the policies that are finished and exits with 130. Exits with 1 if a file is wrong or
+    something does not fit, with 2 if the call was wrong.
+
+    Examples: `penstock simulate examples/network.toml`;
+    `penstock simulate sclp08 --queries 100 --load 0.9 -p hnr -p "bsd.every(20)"`;
+    `penstock simulate bbdm03_join -p fifo -p chain --report chain.html`;
+    `penstock simulate examples/network.toml --trace packets=packets.csv --column time --json`
+    """
+    if listed:
+        simulation_screen.show_populations(as_json)
+        return
+    if network is None:
+        raise typer.BadParameter("give a network file or a population; --list lists those", param_hint="NETWORK")
+    if tuples is not None and seconds is not None:
+        raise typer.BadParameter("give --tuples or --seconds, not both", param_hint="--seconds")
+    if column is not None and not traces:
+        raise typer.BadParameter("there is no --trace that could have a column", param_hint="--column")
+    chosen = _policies(policies or DEFAULT, level)
+    paid = _setup_cost(setup_cost)
+    with spinner("building the network …", hidden=as_json):
+        from penstock.cli.workload import with_processes, workload_named
+
+        work = with_processes(
+            workload_named(network, load=load, queries=queries, seed=seed), traces or (), column, arrivals
+        )
+        work = work if rate is None else work.with_rate(rate)
+        work = work if load is None else work.with_load(load)
+        times = work.times(seed, None if seconds else tuples or TUPLES, seconds)
+    options = {
+        "seed": seed,
+        "setup_cost": paid,
+        "memory": memory,
+        "blocking": work.blocking if blocking is None else blocking,
+    }
+    hidden = as_json and not sys.stdout.isatty()
+    runs, interrupted = simulation.run(work.network, times, chosen, options, hidden=hidden)
+    found = simulation.described(work, times, runs, {**options, "level": level}, chosen, interrupted)
+    if report and runs:
+        from penstock.report.simulation import page
+
+        report.write_text(page(found, {name: simulation.over_time(result) for name, result in runs.items()}))
+    _show(found, report if runs else None, as_json)
+    if interrupted:
+        raise typer.Exit(code=INTERRUPTED)
+
+
+def _policies(names: Sequence[str], level: str | None) -> dict[str, Policy]:
+    """Return the policies by the names that were given, each once."""
+    if level not in (None, "query", "operator"):
+        raise typer.BadParameter(f"a level is query or operator, not {level!r}", param_hint="--level")
+    found = {}
+    for name in names:
+        try:
+            policy = policy_named(name.strip())
+            found[name.strip()] = policy if level is None else policy.level(level)  # type: ignore[arg-type]
+        except PolicyError as error:
+            raise typer.BadParameter(str(error), param_hint="--policy") from error
+    return found
+
+
+def _setup_cost(given: str) -> float:
+    try:
+        cost = in_seconds(given, "the set-up cost")
+    except PlanError as error:
+        raise typer.BadParameter(str(error), param_hint="--setup-cost") from error
+    if not 0 <= cost < math.inf:
+        raise typer.BadParameter(f"it must be 0 or more, not {given}", param_hint="--setup-cost")
+    return cost
+
+
+def _show(found: dict[str, Any], report: Path | None, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    screen = wide_console()
+    for part in simulation_screen.shown(found):
+        screen.print(part, highlight=False)
+    if report:
+        screen.print(f"\n{report} has the plots.", highlight=False)

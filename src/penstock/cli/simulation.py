@@ -1,0 +1,213 @@
+"""The runs of `penstock simulate`, and what there is to say about them."""
+
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
+from rich.text import Text
+
+from penstock.cli.style import plural
+from penstock.network import Network
+from penstock.policies import Policy
+
+if TYPE_CHECKING:
+    from penstock.cli.workload import Workload
+    from penstock.simulator.result import Result
+    from penstock.workloads import Times
+
+COMPILING = "compiling the simulator (once, about a minute) …"
+SILENT_S = 2.0
+"""A run reports every few tenths of a second; if it does not for so long, it may be compiled."""
+
+
+def run(
+    network: Network,
+    times: Mapping[str, "Times"],
+    policies: Mapping[str, Policy],
+    options: Mapping[str, Any],
+    *,
+    hidden: bool,
+) -> tuple[dict[str, "Result"], bool]:
+    """Simulate the policies one after the other; return those that finished, and whether Ctrl-C ended it."""
+    from penstock.simulator.compiled import kernel, lanes
+    from penstock.simulator.simulate import simulate
+
+    console = Console(stderr=True)
+    compiling = _Compiling((kernel.run, lanes.run_lanes))
+    columns = (_Stage(compiling), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn())
+    shown = Progress(*columns, console=console, transient=True, disable=hidden or not console.is_terminal)
+    found: dict[str, Result] = {}
+    with shown as bar, _CtrlC(compiling) as keyboard:
+        task = bar.add_task("", total=len(policies), policy="")
+        for place, (name, policy) in enumerate(policies.items()):
+            bar.update(task, policy=name)
+            compiling.begin()
+
+            def heard(share: float, place: int = place) -> None:
+                bar.update(task, completed=place + share)
+                compiling.end()
+                keyboard.look()
+
+            try:
+                found[name] = simulate(network, times, policy, progress=heard, **options)
+            except KeyboardInterrupt:
+                return found, True
+            except SystemError as error:  # numba's word for Ctrl-C in the midst of compiled code
+                if not isinstance(error.__cause__, KeyboardInterrupt):
+                    raise
+                return found, True
+    return found, False
+
+
+class _Compiling:
+    """Whether one of the simulator's compiled loops is being made, which takes long the first time."""
+
+    def __init__(self, loops: Sequence[Any]) -> None:
+        self.loops = loops
+        self.since: float | None = None
+        self.missing = 0
+
+    def begin(self) -> None:
+        """A run begins, and may need a loop that is not there."""
+        self.since, self.missing = time.monotonic(), self._count()
+
+    def end(self) -> None:
+        """A run has been heard of, so its loop is there."""
+        self.since = None
+
+    def __bool__(self) -> bool:
+        silent = self.since is not None and time.monotonic() - self.since > SILENT_S
+        return silent and 0 < self.missing == self._count()
+
+    def _count(self) -> int:
+        return sum(not getattr(loop, "overloads", True) for loop in self.loops)
+
+
+class _CtrlC:
+    """Ctrl-C waits until compiled code looks up, in which an exception does harm; a second one does not wait."""
+
+    def __init__(self, compiling: _Compiling) -> None:
+        self.compiling = compiling
+        self.asked = False
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def look(self) -> None:
+        """Raise if Ctrl-C was pressed."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.asked or self.compiling:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+class _Stage(ProgressColumn):
+    """Which policy runs, or that the simulator is being compiled."""
+
+    def __init__(self, compiling: _Compiling) -> None:
+        self.compiling = compiling
+        super().__init__()
+
+    def render(self, task: Task) -> Text:
+        """Return the words before the bar."""
+        return Text(
+            "compiling the simulator (once, about a minute) …" if self.compiling else task.fields["policy"]
+        )
+
+
+def described(
+    work: "Workload",
+    times: Mapping[str, "Times"],
+    runs: Mapping[str, "Result"],
+    options: Mapping[str, Any],
+    policies: Mapping[str, Policy],
+    interrupted: bool,
+) -> dict[str, Any]:
+    """Return what was simulated and what came of it, as JSON has it."""
+    network = work.network
+    some = [of_stream for of_stream in times.values() if len(of_stream)]
+    first, last = min(float(each[0]) for each in some), max(float(each[-1]) for each in some)
+    result = next(iter(runs.values()), None)
+    return {
+        "network": work.name,
+        "note": work.note,
+        "queries": len(network.queries),
+        "operators": len(network.operators),
+        "streams": [
+            {
+                "name": stream.name,
+                "rate": None if stream.rate is None else float(stream.rate),
+                "arrivals": type(work.arrivals[stream.name]).__name__.lower(),
+                "tuples": len(times[stream.name]),
+            }
+            for stream in network.streams
+        ],
+        "tuples": sum(map(len, times.values())),
+        "seconds": last - first,
+        "load": None if network.load is None else float(network.load),
+        "load_as_arrived": None if result is None else result.load,
+        **options,
+        "policies": [_policy(name, each, work.classes) for name, each in runs.items()],
+        "unfinished": [name for name in policies if name not in runs] if interrupted else [],
+        "notes": _notes(work, times, runs, options, policies),
+    }
+
+
+def _policy(name: str, result: "Result", classes: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "policy": name,
+        "name": result.policy,
+        "metrics": result.metrics,
+        "per_class": result.per_class(classes) if classes else {},
+        "decisions": result.decisions,
+        "seconds": result.seconds,
+        "elapsed": result.elapsed,
+    }
+
+
+def _notes(
+    work: "Workload",
+    times: Mapping[str, "Times"],
+    runs: Mapping[str, "Result"],
+    options: Mapping[str, Any],
+    policies: Mapping[str, Policy],
+) -> list[str]:
+    """Return what a person should know about the figures."""
+    from penstock.workloads import Trace
+
+    notes = list(dict.fromkeys(note for result in runs.values() for note in result.notes))
+    for stream, process in work.arrivals.items():
+        if isinstance(process, Trace) and len(times[stream]) < process.count:
+            some = plural(len(times[stream]), "arrival")
+            notes.append(f"Stream {stream!r}: the first {some} of the {process.count:,} in {process.path}.")
+    saving = [name for name, policy in policies.items() if policy.saving is not None]
+    if options["memory"] is not None and not saving:
+        notes.append("The memory limit changes nothing: none of the policies has a threshold.")
+    if options["memory"] is None and any(_is_endless(policies[name]) for name in saving):
+        notes.append(f"Without --memory there is nothing to save: {', '.join(saving)} never changes its mode.")
+    if runs and not any(result.metrics["outputs"] for result in runs.values()):
+        notes.append("No tuple made a result, so there are no responses and no slowdowns.")
+    return notes
+
+
+def _is_endless(policy: Policy) -> bool:
+    return policy.saving is not None and policy.saving.thresholds.memory == float("inf")
+
+
+def over_time(result: "Result") -> dict[str, list[float | None]]:
+    """Return the series of a run as lists; an interval without results has no average."""
+    return {
+        name: [None if value != value else float(value) for value in values]
+        for name, values in result.series.items()
+    }
