@@ -6,6 +6,7 @@ from penstock.cli.bench_deciding import deciding
 from penstock.cli.bench_optimizer import optimizer
 from penstock.cli.bench_orders import orders
 from penstock.cli.bench_policies import policies
+from penstock.cli.bench_simulator import simulator
 from penstock.cli.bench_stock import stock
 
 bench = typer.Typer(
@@ -13,7 +14,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer, orders):
+for command in (stock, policies, deciding, optimizer, orders, simulator):
     bench.command()(command)
 
 

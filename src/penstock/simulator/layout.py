@@ -368,11 +368,9 @@ class Plan:
         policy, wiring = self.policy, self.wiring
         if policy.clusters or policy.oldest_every or policy.clairvoyant or policy.saving or wiring.blocking:
             return None
-        served: dict[int, int] = {}
-        for edge in reached:
-            if len(self.served[edge]) != 1 or self.served[edge][0] in served.values():
-                return None
-            served[edge] = self.served[edge][0]
+        served = {edge: self.served[edge][0] for edge in sorted(reached) if len(self.served[edge]) == 1}
+        if len(set(served.values())) != len(reached):
+            return None
         return Lanes.of(self, served)
 
     def row(self, unit: int, edge: int) -> tuple[list[int], int, int] | None:
@@ -401,55 +399,84 @@ class Plan:
 
 
 class Lanes:
-    """The units of a plan as lanes, their operators behind each other, and the streams that fill them."""
+    """The units of a plan as lanes, their operators behind each other, and the streams that fill them.
 
-    def __init__(self, lanes: Records, parts: Records, streams: Records) -> None:
+    Lanes stand in the order of their static part, so that what is served one after the other is close together;
+    where they take turns, in their own.
+    """
+
+    def __init__(self, plan: Plan, lanes: Records, parts: Records, streams: Records) -> None:
         self.lanes, self.parts, self.streams = lanes, parts, streams
+        self.unit_at = np.arange(len(lanes))
         self.links = np.zeros((1024, 2), np.int64)
         self.links[:, 1] = np.arange(1, 1025)
+        self.ranks = self._ranks(plan)
+        words = -(-max(len(self.ranks), 1) // 64)
+        self.bits = np.zeros(words, np.uint64)
+        self.summary = np.zeros(-(-words // 64), np.uint64)
+        self.full = np.zeros(words, np.uint64)
+        for rank in range(len(self.ranks)):
+            self.full[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
+
+    def _ranks(self, plan: Plan) -> Records:
+        """Lanes of one static part together, where nothing else is needed: one stream, and every lane its leaf."""
+        leaves = self.lanes["stream"] != NONE
+        if plan.compiled.chooser != records.ORDER or len(self.streams) != 1 or not leaves.all():
+            return np.zeros(0, records.RANK)
+        _, first, count = np.unique(self.lanes["group"], return_index=True, return_counts=True)
+        made = np.zeros(len(first), records.RANK)
+        made["first"], made["count"] = first, count
+        return made
 
     @classmethod
     def of(cls, plan: Plan, served: Mapping[int, int]) -> "Lanes | None":
         """Return the lanes of a plan, given the unit that serves each queue; None if one is not a lane."""
         wiring = plan.wiring
-        rows: list[dict[str, Any]] = [{"head": NOBODY} for _ in plan.found]
-        parts: list[dict[str, Any]] = []
-        alone: dict[int, float] = {}
-        for edge in sorted(served, key=lambda place: plan.net.edges[place].source not in wiring.stream):
-            found = plan.row(served[edge], edge)
-            if found is None:
-                return None
-            passed, waits, query = found
-            spent = alone.get(edge, 0.0)
+        by_turns = plan.compiled.chooser in (records.CYCLE, records.SCAN)
+        order = range(len(plan.found)) if by_turns else plan.unit_at.tolist()
+        index = {unit: place for place, unit in enumerate(order)}
+        found = {unit: (edge, plan.row(unit, edge)) for edge, unit in served.items()}
+        if any(row is None for _, row in found.values()):
+            return None
+        rows: list[dict[str, Any]] = []
+        parts: list[tuple[float, float, int]] = []
+        spent = dict.fromkeys(served, 0.0)
+        for edge, row in found.values():  # from the leaves up: how long a tuple takes alone until it waits there
+            after = spent[edge]
+            for queue in row[0] if row else ():
+                after += wiring.edges[queue]["cost"]
+            spent[row[1] if row else edge] = after
+        for unit in order:
+            edge, row = found.get(unit, (NONE, None))
+            if row is None:
+                rows.append({"head": NOBODY})
+                continue
+            passed, waits, query = row
+            first = len(parts)
+            after = spent[edge]
             for queue in passed:
                 operator = wiring.operators[wiring.edges[queue]["operator"]]
-                spent += wiring.edges[queue]["cost"]
-                parts.append(
-                    {
-                        "cost": wiring.edges[queue]["cost"],
-                        "selectivity": operator["selectivity"],
-                        "salt": operator["salt"],
-                    }
-                )
-            alone[waits] = spent
-            unit = plan.units[served[edge]]
-            rows[served[edge]] = {
-                name: unit[name] for name in ("static", "rank", "place", "group", "holder_from", "holder_to")
-            } | {
-                "size": wiring.edges[edge]["size"],
-                "alone": spent,
-                "head": NOBODY,
-                "stream": wiring.edges[edge]["stream"],
-                "next": served[waits] if waits != NONE else NONE,
-                "query": query,
-                "part_from": len(parts) - len(passed),
-                "part_to": len(parts),
-            }
+                after += wiring.edges[queue]["cost"]
+                parts.append((wiring.edges[queue]["cost"], operator["selectivity"], operator["salt"]))
+            names = ("static", "rank", "place", "group", "holder_from", "holder_to")
+            rows.append(
+                {name: plan.units[unit][name] for name in names}
+                | {
+                    "size": wiring.edges[edge]["size"],
+                    "alone": after,
+                    "head": NOBODY,
+                    "stream": wiring.edges[edge]["stream"],
+                    "next": index[served[waits]] if waits != NONE else NONE,
+                    "query": query,
+                    "part_from": first,
+                    "part_to": len(parts),
+                }
+            )
         streams = wiring.streams.copy()
         for stream in streams:
             leaves = plan.numbers[stream["leaf_from"] : stream["leaf_to"]]
-            stream["leaf_from"], stream["leaf_to"] = plan.add(served[edge] for edge in leaves)
-        return cls(_records(records.LANE, rows), _records(records.PART, parts), streams)
+            stream["leaf_from"], stream["leaf_to"] = plan.add(index[served[edge]] for edge in leaves)
+        return cls(plan, _records(records.LANE, rows), np.array(parts, records.PART), streams)
 
 
 def _span(name: str, ends: tuple[int, int]) -> dict[str, int]:

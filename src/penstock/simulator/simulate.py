@@ -18,6 +18,7 @@ from penstock.policies.policy import Saving
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import books, kernel, queues, records
 from penstock.simulator.compiled.lanes import run_lanes
+from penstock.simulator.compiled.ranks import run_ranks
 from penstock.simulator.compiled.records import NONE
 from penstock.simulator.layout import Feed, Lanes, Lists, Plan, Wiring
 from penstock.simulator.result import Detail, Result
@@ -346,9 +347,14 @@ class _State:
 
     def go_on_in_lanes(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
         """Run until the end or a pause, where every unit is a lane; return which."""
+        if len(lanes.ranks):
+            return run_ranks(
+                lanes.lanes, lanes.parts, lanes.ranks, wiring.ideal, feed.time, float(lanes.streams[0]["memory"]),
+                lanes.bits, lanes.summary, lanes.full, self.floats, self.ints, self.stats, self.bins, PAUSE,
+            )  # fmt: skip
         reason, lanes.links = run_lanes(
             lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
-            feed.time, feed.stream, feed.numbers, plan.unit_at, plan.factors, plan.ties,
+            feed.time, feed.stream, feed.numbers, lanes.unit_at, plan.factors, plan.ties,
             plan.tree, plan.keys, plan.bits, plan.summary, plan.stack, plan.compiled,
             lanes.links, self.floats, self.ints, self.stats, self.bins, PAUSE,
         )  # fmt: skip

@@ -28,16 +28,17 @@ SLOWER = 4.0
 """So many times as slow is the last operator in a second look at round robin."""
 
 NOTES = (
-    "The paper's digits are damaged: costs, selectivities, windows, the flows' figures and the load (0.95 of the mean "
-    "rate, at which bursts build queues up) are declared here. Its figures' numbers cannot be read.",
-    "Round robin gives each operator that is ready the same time, one mean gap between arrivals (10 ms), and a tuple "
-    "that is not done goes on in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
+    "The paper's digits are damaged: costs, selectivities, windows, the flows' figures and the load (0.95 at the "
+    "mean rate, at which bursts build queues up) are declared here. Its figures' numbers cannot be read.",
+    "Round robin gives each operator that is ready the same time, one mean gap between arrivals (10 ms), and a "
+    "tuple that is not done goes on in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
     "The other policies decide again after every tuple at an operator; the paper preempts them every time unit.",
     "A number over several runs is the worst of them, where a claim says so, else their geometric mean.",
 )
 REAL = (
-    "Real arrivals are those of the trace that was given; the paper's is DEC-PKT with all protocols. A second stream "
-    "starts at its middle. Time is stretched to the rate of the plan; what passes is drawn, not taken from packets."
+    "Real arrivals are those of the trace that was given; the paper's is DEC-PKT with all protocols. A second "
+    "stream starts at its middle. Time is stretched to the rate of the plan; what passes is drawn, not taken from "
+    "packets. The paper runs the stored-relation join on synthetic data only."
 )
 NO_TRACE = "No trace was given: only synthetic arrivals were run, and claims on the real data have no measure."
 
@@ -53,7 +54,7 @@ class Chain:
     title = "Chain: queue size over time (BBDM03 §5)"
 
     def __init__(self, settings: Settings) -> None:
-        self.trace = None if settings.trace is None else str(settings.trace)
+        self.trace = None if settings.trace is None else str(settings.trace.resolve())
         self.seeds = [settings.seed] if settings.quick else [settings.seed, settings.seed + 1]
         self.tuples = 6_000 if settings.quick else 30_000
         self.notes = (*NOTES, NO_TRACE if self.trace is None else REAL)

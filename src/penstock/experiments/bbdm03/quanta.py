@@ -1,9 +1,9 @@
-"""Round robin with a time quantum, as BBDM03 §5 has it: every operator that is ready runs for as long as any other.
+"""Round robin with a time quantum, as BBDM03 §5 has it: every operator that is ready runs as long as any other.
 
-`simulate` gives a turn to one tuple, so that a slow operator has more of the processor than a fast one. Here a turn
-is so many seconds; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at its old
-size until it is done. Joins block, and take their inputs in the order of time. The fates of tuples are those of
-`simulate`: the same tuples pass the same operators.
+`simulate` gives a turn to one tuple, so that a slow operator has more of the processor than a fast one. Here a
+turn is so many seconds; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at
+its old size until it is done. Joins block, and take their inputs in the order of time. The fates of tuples are
+those of `simulate`: the same tuples pass the same operators.
 """
 
 from collections import deque
@@ -17,7 +17,6 @@ from penstock.network import Edge, Network
 from penstock.simulator.plain import chance, mixed, pair
 
 Floats = npt.NDArray[np.float64]
-WORD = 2**64 - 1
 STEP, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 ROUNDING = 1e-12
 
@@ -85,7 +84,7 @@ class _Run:
         return left < self.quantum
 
     def ready(self, entries: tuple[Edge, ...]) -> Edge | None:
-        """Return the queue to serve next: that of the oldest tuple, unless a join has to wait for its other input."""
+        """Return the queue to serve next: that of the oldest tuple, unless a join waits for its other input."""
         waiting = [edge for edge in entries if self.queues[edge]]
         if len(waiting) < len(entries) and not all(self.over(edge) for edge in entries if edge not in waiting):
             return None
@@ -120,7 +119,7 @@ class _Run:
     def joined(self, edge: Edge, item: Item, salt: int, selectivity: float) -> list[Item]:
         """Match a tuple with the rows that a join holds of its other input, and keep it."""
         other = self.net.in_edges[edge.target][1 - edge.port]
-        held, own = np.array(self.kept[other], np.uint64), np.uint64(item.identity)
+        held, own = np.array(self.kept[other], np.uint64), np.array([item.identity], np.uint64)
         both = _mixed(own * STEP + held * OTHER if edge.port == 0 else held * STEP + own * OTHER)
         chances = (_mixed(both * STEP + np.uint64(salt)) >> np.uint64(11)) / 2.0**53
         self.kept[edge].append(item.identity)

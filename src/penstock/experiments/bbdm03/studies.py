@@ -32,8 +32,8 @@ def queues(
 ) -> dict[str, Any]:
     """Return the memory of a plan's queues: `mean`, `peak`, and `series` at `points` equal steps of the arrivals.
 
-    With `trace`, its first `tuples` arrive; two streams have half as many each, the first from the beginning of the
-    trace, the second from its middle. `slower` times the cost of the last operator of each query, at the same load.
+    With `trace`, its first `tuples` arrive; two streams have half as many each, the first from the beginning of
+    the trace, the second from its middle. `slower` multiplies the cost of every root, at the same load.
     """
     made = population(f"bbdm03_{plan}", load=load)
     net = slowed(made.network, slower, load)
@@ -77,8 +77,11 @@ def traced(made: Population, trace: str, tuples: int) -> dict[str, Floats]:
 
 def _at_rate(times: Floats) -> Floats:
     """Return times from 0 on, faster or slower so that their mean rate is that of the plans."""
-    own_rate = (len(times) - 1) / (times[-1] - times[0])
-    return (times - times[0]) * own_rate / RATE
+    span = float(times[-1] - times[0])
+    if not span:
+        raise ArrivalError(f"{len(times)} arrivals of the trace have one time: there is no rate to change")
+    stretched: Floats = (times - times[0]) * (len(times) - 1) / (span * RATE)
+    return stretched
 
 
 def averaged(samples: Floats, edges: Floats) -> Floats:
@@ -89,7 +92,8 @@ def averaged(samples: Floats, edges: Floats) -> Floats:
     """
     time, value = samples.T
     area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
-    return np.diff(np.interp(edges, time, area)) / np.diff(edges)
+    means: Floats = np.diff(np.interp(edges, time, area)) / np.diff(edges)
+    return means
 
 
 STUDIES: dict[str, Callable[..., dict[str, Any]]] = {"queues": queues}

@@ -80,6 +80,9 @@ LANE = _record(
 )
 """A unit with one queue and one way out: see `lanes`. `alone`: what a result of it would have taken alone."""
 
+RANK = _record("", "first count turn number")
+"""Lanes of one static priority, and whose turn it is with which tuple: see `ranks`."""
+
 PART = _record("cost selectivity", "", "salt")
 """An operator on a lane."""
 
