@@ -11,7 +11,8 @@ TINY = {"policy": "hr", "load": 0.9, "count": 50, "queries": 5, "seed": 1, "trac
 
 
 def test_keys_tell_cells_apart():
-    cells = [Cell("SCLP08", "load", TINY | change) for change in ({}, {"load": 0.8}, {"policy": "hnr"}, {"seed": 2})]
+    changes = ({}, {"load": 0.8}, {"policy": "hnr"}, {"seed": 2})
+    cells = [Cell("SCLP08", "load", TINY | change) for change in changes]
     assert len({cell.key for cell in cells}) == 4
     assert Cell("SCLP08", "load", dict(reversed(TINY.items()))).key == cells[0].key
 

@@ -16,5 +16,5 @@ def test_a_task_gives_what_a_call_gives(spark):
     result, seconds = sweep._job(spark, cell)
     assert json.loads(result) == measured(cell)
     assert seconds > 0
-    with pytest.raises(RunError, match="the cell SCLP08 load, policy nope.*there is no policy 'nope'"):
+    with pytest.raises(RunError, match=r"the cell SCLP08 load, policy nope.*there is no policy 'nope'"):
         sweep._job(spark, Cell("SCLP08", "load", TINY | {"policy": "nope"}))

@@ -186,9 +186,7 @@ class Policy:
         call = ", ".join([saving.name, *(f"{name}={_plain(value)}" for name, value in given.items())])
         return replace(self, name=f"{self.name}.threshold({call})", saving=Saving(saving, thresholds))
 
-    def clustered(
-        self, m: int, spacing: Literal["log", "uniform"] = "log", together: bool = True
-    ) -> "Policy":
+    def clustered(self, m: int, spacing: Literal["log", "uniform"] = "log", together: bool = True) -> "Policy":
         """Compare `m` clusters instead of every unit; a chosen cluster's units all take its oldest tuple.
 
         Unless `together` is False: then one of them does.

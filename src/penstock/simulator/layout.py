@@ -13,7 +13,7 @@ from penstock.policies.policy import TURNS
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import records
 from penstock.simulator.compiled.choosers import PLACE_BITS
-from penstock.simulator.compiled.fates import salts
+from penstock.simulator.compiled.fates import bar, salts
 from penstock.simulator.compiled.records import NOBODY, NONE, Floats, Ints, Records
 from penstock.simulator.compiled.terms import FEATURES, program
 
@@ -410,6 +410,7 @@ class Lanes:
         self.unit_at = np.arange(len(lanes))
         self.links = np.zeros((1024, 2), np.int64)
         self.links[:, 1] = np.arange(1, 1025)
+        self.stats = np.zeros((len(lanes), 8))
         self.ranks = self._ranks(plan)
         words = -(-max(len(self.ranks), 1) // 64)
         self.bits = np.zeros(words, np.uint64)
@@ -426,6 +427,11 @@ class Lanes:
         _, first, count = np.unique(self.lanes["group"], return_index=True, return_counts=True)
         made = np.zeros(len(first), records.RANK)
         made["first"], made["count"] = first, count
+        self.tracks = np.zeros(len(self.lanes), records.TRACK)
+        for name in ("alone", "part_from", "part_to"):
+            self.tracks[name] = self.lanes[name]
+        self.tracks["ideal"] = plan.wiring.ideal[self.lanes["query"]]
+        self.tracks["row"] = np.arange(len(self.lanes))
         return made
 
     @classmethod
@@ -439,7 +445,7 @@ class Lanes:
         if any(row is None for _, row in found.values()):
             return None
         rows: list[dict[str, Any]] = []
-        parts: list[tuple[float, float, int]] = []
+        parts: list[tuple[float, int, int]] = []
         spent = dict.fromkeys(served, 0.0)
         for edge, row in found.values():  # from the leaves up: how long a tuple takes alone until it waits there
             after = spent[edge]
@@ -457,7 +463,7 @@ class Lanes:
             for queue in passed:
                 operator = wiring.operators[wiring.edges[queue]["operator"]]
                 after += wiring.edges[queue]["cost"]
-                parts.append((wiring.edges[queue]["cost"], operator["selectivity"], operator["salt"]))
+                parts.append((wiring.edges[queue]["cost"], operator["salt"], bar(float(operator["selectivity"]))))
             names = ("static", "rank", "place", "group", "holder_from", "holder_to")
             rows.append(
                 {name: plan.units[unit][name] for name in names}

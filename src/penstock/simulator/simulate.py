@@ -348,10 +348,13 @@ class _State:
     def go_on_in_lanes(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
         """Run until the end or a pause, where every unit is a lane; return which."""
         if len(lanes.ranks):
-            return run_ranks(
-                lanes.lanes, lanes.parts, lanes.ranks, wiring.ideal, feed.time, float(lanes.streams[0]["memory"]),
-                lanes.bits, lanes.summary, lanes.full, self.floats, self.ints, self.stats, self.bins, PAUSE,
+            reason = run_ranks(
+                lanes.tracks, lanes.parts, lanes.ranks, feed.time, float(lanes.lanes[0]["size"]),
+                float(lanes.streams[0]["memory"]), lanes.bits, lanes.summary, lanes.full,
+                self.floats, self.ints, lanes.stats, self.bins, PAUSE,
             )  # fmt: skip
+            self.stats[lanes.lanes["query"]] = lanes.stats
+            return int(reason)
         reason, lanes.links = run_lanes(
             lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
             feed.time, feed.stream, feed.numbers, lanes.unit_at, plan.factors, plan.ties,

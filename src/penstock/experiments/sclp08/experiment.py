@@ -62,7 +62,7 @@ FULL = Sizes(
     alphas=(0.02, 0.05, 0.1, 0.175, 0.25, 0.5, 0.9),
 )
 QUICK = Sizes(
-    packets=3_000,
+    packets=2_000,
     queries=200,
     seeds=1,
     loads=(0.7, 0.95, 0.97),
@@ -88,8 +88,8 @@ class SCLP08:
             f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could "
             "not be had. Costs are set by their mean gap.",
             f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. "
-            "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is longer "
-            "than a window.",
+            "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is "
+            "longer than a window.",
             "A tuple's fates at different operators are independent. The paper draws two attributes a packet and "
             "does not say which predicate looks where.",
             f"Figures 13 to 17 are at a load of {SHOWN_AT}; 18, 19 and 25 to 30 at {self.other_load}; the paper "
@@ -155,7 +155,7 @@ class SCLP08:
     @cached_property
     def shared_loads(self) -> tuple[float, ...]:
         """The loads of Figures 20 and 25 to 27."""
-        return tuple(load for load in (*self.sizes.loads[:-2:2], 0.9, 0.97) if load <= SHOWN_AT)
+        return tuple(dict.fromkeys((*self.sizes.loads[:-2:2], 0.9, SHOWN_AT)))
 
     def cells(self) -> list[Cell]:
         """Return every simulation."""

@@ -13,6 +13,7 @@
 import numpy as np
 
 from penstock.simulator.compiled.compile import compiled, inlined, lean
+from penstock.simulator.compiled.intrinsics import lowest
 from penstock.simulator.compiled.records import (
     AGE,
     CYCLE,
@@ -38,18 +39,6 @@ PLACES_MASK = (1 << PLACE_BITS) - 1
 
 EARLY = 1e-9
 """By so much of a priority a match counts as undecided: far more than rounding, far less than matters."""
-
-DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
-PLACES = np.zeros(64, np.int64)
-for _bit in range(64):
-    PLACES[((int(DEBRUIJN) << _bit) & (2**64 - 1)) >> 58] = _bit
-
-
-@lean
-def lowest(word: np.uint64) -> int:
-    """Return the place of the lowest bit that is set, by a de Bruijn sequence."""
-    return PLACES[((word & (~word + ONE)) * DEBRUIJN) >> np.uint64(58)]
-
 
 # Bits ---------------------------------------------------------------------------------------------------------
 

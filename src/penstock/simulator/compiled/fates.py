@@ -4,6 +4,9 @@ The mixer is the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). A tu
 number + 1 for an identity; what is made of several tuples, or several times of one, mixes theirs.
 """
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,9 +36,24 @@ def chance(identity: np.uint64, salt: np.uint64) -> float:
 
 
 @lean
+def bits_of(identity: np.uint64, salt: np.uint64) -> np.uint64:
+    """Return the 53 bits of the same number."""
+    return mixed(identity * STEP + salt) >> S11
+
+
+@lean
 def pair(left: np.uint64, right: np.uint64) -> np.uint64:
     """Return the identity of what is made of two: a match at a join, or a tuple and the number of its copy."""
     return mixed(left * STEP + right * OTHER)
+
+
+def bar(selectivity: float) -> int:
+    """Return what the 53 bits must be below to pass: the same tuples do as by the number.
+
+    >>> bar(0.5) == 2**52, bar(1.0) == 2**53, bar(0.0)
+    (True, True, 0)
+    """
+    return ceil(Fraction(selectivity) * 2**53)
 
 
 def salts(seed: int, count: int) -> npt.NDArray[np.uint64]:

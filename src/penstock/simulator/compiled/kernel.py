@@ -18,7 +18,6 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.borrowed import borrowed
 from penstock.simulator.compiled.choosers import (
     PLACES_MASK,
     best_by_turns,
@@ -31,6 +30,7 @@ from penstock.simulator.compiled.choosers import (
 )
 from penstock.simulator.compiled.compile import compiled
 from penstock.simulator.compiled.fates import chance, pair
+from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.queues import (
     FREE_COUNT,
     drop_first,

@@ -22,7 +22,6 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.borrowed import borrowed
 from penstock.simulator.compiled.choosers import (
     PLACES_MASK,
     best_by_turns,
@@ -34,7 +33,8 @@ from penstock.simulator.compiled.choosers import (
     turns_of,
 )
 from penstock.simulator.compiled.compile import compiled, lean
-from penstock.simulator.compiled.fates import chance
+from penstock.simulator.compiled.fates import bits_of
+from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, LAST_HOLDER, PAUSED
 from penstock.simulator.compiled.queues import FREE, FREE_COUNT
 from penstock.simulator.compiled.records import (
@@ -184,7 +184,7 @@ def run_lanes(
         passed = True
         for part in range(lanes[lane].part_from, lanes[lane].part_to):
             moment += parts[part].cost
-            if chance(identity, parts[part].salt) >= parts[part].selectivity:
+            if bits_of(identity, parts[part].salt) >= parts[part].bar:
                 passed = False
                 break
         end = now + moment

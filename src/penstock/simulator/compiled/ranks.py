@@ -20,23 +20,21 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.borrowed import borrowed
 from penstock.simulator.compiled.choosers import clear_bit, first_bit
 from penstock.simulator.compiled.compile import compiled
-from penstock.simulator.compiled.fates import chance
+from penstock.simulator.compiled.fates import bits_of
+from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, PAUSED
 from penstock.simulator.compiled.records import NONE, Floats, Ints, Records, Words
 
 
 @compiled
 def run_ranks(
-    lanes: Records, parts: Records, ranks: Records, ideal: Floats, time: Floats, memory_each: float,
+    tracks: Records, parts: Records, ranks: Records, time: Floats, size: float, memory_each: float,
     bits: Words, summary: Words, full: Words, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
 ) -> int:  # fmt: skip
     """Go on until nothing is left or `pause` decisions were made."""
-    lanes, parts, ranks, ideal, time = (
-        borrowed(lanes), borrowed(parts), borrowed(ranks), borrowed(ideal), borrowed(time)
-    )  # fmt: skip
+    tracks, parts, ranks, time = borrowed(tracks), borrowed(parts), borrowed(ranks), borrowed(time)
     bits, summary, full, floats, ints, stats, bins = (
         borrowed(bits), borrowed(summary), borrowed(full), borrowed(floats), borrowed(ints), borrowed(stats),
         borrowed(bins),
@@ -50,7 +48,6 @@ def run_ranks(
     decisions, arrived = ints[DECISIONS], ints[ARRIVED]
     coming = time[arrived] if arrived < total else np.inf
     counted = arrived
-    size = lanes[0].size
     while decisions < stop_at:
         if coming <= now:
             while coming <= now:
@@ -78,9 +75,9 @@ def run_ranks(
             identity = np.uint64(number) + np.uint64(1)
             moment = 0.0
             passed = True
-            for part in range(lanes[lane].part_from, lanes[lane].part_to):
+            for part in range(tracks[lane].part_from, tracks[lane].part_to):
                 moment += parts[part].cost
-                if chance(identity, parts[part].salt) >= parts[part].selectivity:
+                if bits_of(identity, parts[part].salt) >= parts[part].bar:
                     passed = False
                     break
             end = now + moment
@@ -108,10 +105,9 @@ def run_ranks(
         if rank != NONE:
             memory -= size
         if passed:
-            query = lanes[lane].query
             response = end - time[number]
-            slowdown = 1.0 + (response - lanes[lane].alone) / ideal[query]
-            record(stats, query, response, slowdown)
+            slowdown = 1.0 + (response - tracks[lane].alone) / tracks[lane].ideal
+            record(stats, tracks[lane].row, response, slowdown)
             record(bins, here, response, slowdown)
     floats[NOW], floats[MEMORY], floats[SINCE] = now, memory, since
     floats[AREA], floats[PEAK], floats[BIN], floats[BIN_END] = area, peak, here, bin_end

@@ -83,8 +83,11 @@ LANE = _record(
 RANK = _record("", "first count turn number")
 """Lanes of one static priority, and whose turn it is with which tuple: see `ranks`."""
 
-PART = _record("cost selectivity", "", "salt")
-"""An operator on a lane."""
+PART = _record("cost", "", "salt bar")
+"""An operator on a lane: a tuple passes if the 53 bits that it draws are below the bar."""
+
+TRACK = _record("alone ideal", "", short="part_from part_to row spare")
+"""A lane of a rank: what does not change, and the row of its results."""
 
 NODE = _record("alone", "number after before", "identity")
 """A tuple in a list. `alone` is the time it would have taken so far, had nothing else been there."""

@@ -1,4 +1,4 @@
-"""Arrays without a count of their users.
+"""What numba has no word for: arrays without a count of their users, and the lowest bit of a word.
 
 numba counts who holds an array, with an atomic addition at nearly every use: most of the time of a loop as small
 as ours. The arrays of a simulation outlive it in Python, so that inside nobody needs to count.
@@ -7,6 +7,7 @@ as ours. The arrays of a simulation outlive it in Python, so that inside nobody 
 from collections.abc import Callable
 from typing import Any, cast
 
+from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
@@ -25,5 +26,18 @@ def _borrowed(_typing: Any, array: Any) -> Any:  # noqa: ANN401
     return array(array), generate
 
 
+@intrinsic
+def _lowest(_typing: Any, word: Any) -> Any:  # noqa: ANN401
+    """Return the place of the lowest bit that is set: one instruction, which Python has no word for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return types.int64(types.uint64), generate
+
+
 borrowed: Callable[[Any], Any] = cast(Any, _borrowed)
 """Return the same array, uncounted."""
+
+lowest: Callable[[Any], int] = cast(Any, _lowest)
+"""Return the place of the lowest bit that is set; there must be one."""
