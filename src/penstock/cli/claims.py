@@ -14,8 +14,9 @@ from penstock.cli.style import COMPACT, NONE
 def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the paper says") -> Table:
     """Return the claims, figure by figure."""
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
-    table.add_column("", ratio=1)
-    for header in ("published", "holds if", "measured", ""):
+    table.add_column("", ratio=1, min_width=24)
+    table.add_column("published", justify="right", max_width=17)
+    for header in ("holds if", "measured", ""):
         table.add_column(header, justify="right", no_wrap=True)
     for figure, some in groupby(claims, key=lambda each: each["figure"]):
         table.add_row(Text(figure, "dim"))

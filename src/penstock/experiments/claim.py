@@ -29,9 +29,9 @@ class Claim:
         '≥ 2'
         """
         if self.low is None or self.high is None:
-            ends = f"≤ {self.high:g}" if self.low is None else f"≥ {self.low:g}"
+            ends = f"≥ {_short(self.low)}" if self.high is None else f"≤ {_short(self.high)}"
         else:
-            ends = f"{self.low:g} to {self.high:g}"
+            ends = f"{_short(self.low)} to {_short(self.high)}"
         return f"{ends} {self.unit}".rstrip()
 
     @property
@@ -58,3 +58,10 @@ class Claim:
         """Return it as JSON has it."""
         found = {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}
         return found | {"why": "" if self.holds else self.why}
+
+
+def _short(value: float | None) -> str:
+    """Return a number with three digits, or more where they are before the point."""
+    if value is None:
+        return ""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
