@@ -198,7 +198,7 @@ class Plan:
         self.below = _ints(place for places in below for place in places)
         positive = bool((static > 0).all()) and not self.changes
         self.compiled = records.Policy(
-            chooser=records.SCAN if by_scan else self._chooser(static, setup),
+            chooser=self._chooser(static, setup, by_scan),
             every=policy.oldest_every or 0,
             together=policy.clusters is not None and policy.clusters.together,
             oracle=policy.clairvoyant,
@@ -301,10 +301,12 @@ class Plan:
             members[number].append(place)
         return numbers, members
 
-    def _chooser(self, static: Floats, setup: bool) -> int:
+    def _chooser(self, static: Floats, setup: bool, by_scan: bool) -> int:
         policy = self.policy
         if TURNS in policy.factors:
-            return records.CYCLE if policy.factors == (TURNS,) else records.SCAN
+            return records.CYCLE if policy.factors == (TURNS,) and not by_scan else records.SCAN
+        if by_scan:
+            return records.LINES
         alike = policy.factors == ("age",) and len(np.unique(static)) == 1 and static[0] > 0
         fits = len(static) < 1 << PLACE_BITS
         if (policy.factors and not alike) or self.changes or (setup and policy.minds_overhead) or not fits:

@@ -8,6 +8,7 @@
   enough that rounding cannot matter. So the winner is the scan's to the last bit.
 - CYCLE: turns. A bit for every holder; the next one set after the last.
 - SCAN: turns multiplied by something; every unit is looked at.
+- LINES: every unit is looked at where it need not be, to compare; its line is where a tree would have its leaf.
 """
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock.simulator.compiled.records import (
     CYCLE,
     KINETIC,
     LENGTH,
+    LINES,
     NOBODY,
     NONE,
     OLDEST,
@@ -277,6 +279,8 @@ def place_unit(
             least = min(least, keys[node ^ 1])
             node >>= 1
             keys[node] = least
+    elif chooser == LINES:
+        plant(units, tree, time, unit)
     elif chooser == KINETIC:
         plant(units, tree, time, unit)
         node = (len(tree) // 2 + units[unit].place) >> 1
@@ -301,14 +305,35 @@ def place_all(
             keys[base + place] = key_of(units, unit_at[place])
         for node in range(base - 1, 0, -1):
             keys[node] = min(keys[2 * node], keys[2 * node + 1])
-    elif chooser == KINETIC:
+    elif chooser in (KINETIC, LINES):
         for place in range(len(unit_at)):
             plant(units, tree, time, unit_at[place])
+    if chooser == KINETIC:
         for node in range(len(tree) // 2 - 1, 0, -1):
             if by_age:
                 play_lines(units, ties, tree, time, node, now)
             else:
                 play(units, factors, ties, tree, time, node, now)
+
+
+@lean
+def best_by_scan(
+    units: Records, factors: Ints, ties: Ints, tree: Records, time: Floats, by_age: bool, count: int, now: float
+) -> int:
+    """Return the best unit by looking at the line of each."""
+    best, most = NONE, 0.0
+    base = len(tree) // 2
+    for leaf in range(base, base + count):
+        unit = tree[leaf].unit
+        if unit == NONE:
+            continue
+        age = now - tree[leaf].since
+        found = tree[leaf].weight * age
+        if not by_age:
+            found = priority_of(factors, tree[leaf].weight, age, units[unit].length, 1)
+        if best == NONE or found > most or (found == most and wins_tie(units, ties, time, unit, best)):
+            best, most = unit, found
+    return best
 
 
 @lean

@@ -20,6 +20,7 @@ from penstock.simulator.compiled.books import (
 )
 from penstock.simulator.compiled.choosers import (
     PLACES_MASK,
+    best_by_scan,
     best_by_turns,
     catch_up,
     looked_at,
@@ -28,7 +29,7 @@ from penstock.simulator.compiled.choosers import (
     place_unit,
     turns_of,
 )
-from penstock.simulator.compiled.compile import compiled
+from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import chance, pair
 from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.queues import (
@@ -49,6 +50,7 @@ from penstock.simulator.compiled.records import (
     CYCLE,
     FILTER,
     KINETIC,
+    LINES,
     NOBODY,
     NODE,
     NONE,
@@ -126,6 +128,16 @@ def twice(values: Records) -> Records:
     more = np.empty(2 * len(values), values.dtype)
     more[: len(values)] = values
     return more
+
+
+@lean
+def marked(units: Records, changed_units: Ints, changed: int, unit: int) -> int:
+    """Note that a unit must be looked at again; return how many must."""
+    if units[unit].dirty:
+        return changed
+    units[unit].dirty = 1
+    changed_units[changed] = unit
+    return changed + 1
 
 
 @compiled
@@ -309,20 +321,14 @@ def run(
                                         edges, operators, units, steps, lists, values, way_query, made_ahead, unit,
                                         entries[entry].foresight, number, np.uint64(number) + np.uint64(1), 1.0,
                                     )  # fmt: skip
-                    again = units[unit].waiting == 0 or policy.by_length
-                    if again and units[unit].dirty == 0:
-                        units[unit].dirty = 1
-                        changed_units[changed] = unit
-                        changed += 1
+                    if units[unit].waiting == 0 or policy.by_length:
+                        changed = marked(units, changed_units, changed, unit)
         recheck = recheck or (ints[FRESH] != 0 and len(blocked) > 0)
         ints[FRESH] = 0
         for place in range(len(blocked) if recheck else 0):
             edge = blocked[place]
             for at in range(doors[edge].unit_from, doors[edge].unit_to):
-                if units[lists[at]].dirty == 0:
-                    units[lists[at]].dirty = 1
-                    changed_units[changed] = lists[at]
-                    changed += 1
+                changed = marked(units, changed_units, changed, lists[at])
         recheck = False
         for place in range(changed):
             unit = changed_units[place]
@@ -358,6 +364,8 @@ def run(
             if tree[1].until <= now:
                 catch_up(units, factors, ties, tree, time, policy.by_age, stack, now)
             unit = tree[1].unit
+        elif chooser == LINES:
+            unit = best_by_scan(units, factors, ties, tree, time, policy.by_age, len(unit_at), now)
         else:
             unit = best_by_turns(
                 chooser, units, holders, lists, factors, ties, bits, summary, time, ints[last_holder], now
@@ -430,10 +438,7 @@ def run(
                                     edges, operators, units, steps, lists, values, way_query, made_ahead,
                                     other_unit, entries[entry].foresight, number, identity, -1.0,
                                 )  # fmt: skip
-                    if units[other_unit].dirty == 0:
-                        units[other_unit].dirty = 1
-                        changed_units[changed] = other_unit
-                        changed += 1
+                    changed = marked(units, changed_units, changed, other_unit)
 
                 # Let it pass the operators of the unit.
                 start, moment = floats[NOW], 0.0
@@ -483,10 +488,7 @@ def run(
                                 rank_again(
                                     edges, operators, units, lists, features, gain, cost, other_unit, scratch
                                 )
-                                if units[other_unit].dirty == 0:
-                                    units[other_unit].dirty = 1
-                                    changed_units[changed] = other_unit
-                                    changed += 1
+                                changed = marked(units, changed_units, changed, other_unit)
                     if made > 0:
                         leaves = start + moment
                         for result in range(operators[operator].result_from, operators[operator].result_to):
@@ -553,10 +555,7 @@ def run(
                                         other_unit, entries[entry].foresight, left[place].number,
                                         left[place].identity, 1.0,
                                     )  # fmt: skip
-                        if units[other_unit].dirty == 0:
-                            units[other_unit].dirty = 1
-                            changed_units[changed] = other_unit
-                            changed += 1
+                        changed = marked(units, changed_units, changed, other_unit)
                 if detail:
                     note(logs, SAMPLES, ints, SAMPLED, end, floats[MEMORY], 0.0, 0.0, 0.0)
                 if room > 0 or which + 1 < together:

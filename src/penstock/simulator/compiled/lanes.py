@@ -24,6 +24,7 @@ from penstock.simulator.compiled.books import (
 )
 from penstock.simulator.compiled.choosers import (
     PLACES_MASK,
+    best_by_scan,
     best_by_turns,
     catch_up,
     clear_bit,
@@ -40,6 +41,7 @@ from penstock.simulator.compiled.queues import FREE, FREE_COUNT
 from penstock.simulator.compiled.records import (
     CYCLE,
     KINETIC,
+    LINES,
     NOBODY,
     NONE,
     ORDER,
@@ -157,6 +159,8 @@ def run_lanes(
             if tree[1].until <= now:
                 catch_up(lanes, factors, ties, tree, time, by_age, stack, now)
             lane = tree[1].unit
+        elif chooser == LINES:
+            lane = best_by_scan(lanes, factors, ties, tree, time, by_age, len(unit_at), now)
         else:
             lane = best_by_turns(
                 chooser, lanes, holders, lists, factors, ties, bits, summary, time, ints[LAST_HOLDER], now

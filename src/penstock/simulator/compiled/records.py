@@ -17,7 +17,7 @@ Records: TypeAlias = npt.NDArray[Any]
 FILTER, COPIES, JOIN = 0, 1, 2
 """Kinds of operators: passes a tuple or not; makes several of one; a window join of two inputs."""
 
-ORDER, KINETIC, CYCLE, SCAN = 0, 1, 2, 3
+ORDER, KINETIC, CYCLE, SCAN, LINES = 0, 1, 2, 3, 4
 """Ways to find the best unit: see `choosers`."""
 
 AGE, LENGTH, TURNS = 0, 1, 2
