@@ -1,7 +1,6 @@
 """From a network and a policy to the flat arrays that compiled code works on."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -343,7 +342,7 @@ class Plan:
         active = {unit for edge in edges for unit in self.served[edge]}
         self.unit_at = _ints(unit for unit in self.order.tolist() if unit in active)
         self.units["place"][self.unit_at] = np.arange(len(self.unit_at))
-        base = 1 << max(1, ceil(log2(max(len(self.unit_at), 2))))
+        base = max(len(self.unit_at), 2)  # a tournament needs no power of two
         self.tree = np.zeros(2 * base, records.LEAF)
         self.tree["unit"], self.tree["until"] = NONE, np.inf
         self.keys = np.full(2 * base, NOBODY, np.int64)
