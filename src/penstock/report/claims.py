@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.report.page import Raw, table
+from penstock.report.page import Raw, table, text
 from penstock.report.parts import NOTHING
 
 
@@ -25,12 +25,10 @@ def claims_table(claims: Sequence[Mapping[str, Any]]) -> Raw:
 
 
 def _what(claim: Mapping[str, Any]) -> object:
-    from html import escape
-
     why = "" if claim["holds"] else claim.get("why", "")
     if not why:
         return claim["what"]
-    return Raw(f"{escape(claim['what'])}<br><small class=why>{escape(why)}</small>")
+    return Raw(f"{text(claim['what'])}<br><small class=why>{text(why)}</small>")
 
 
 def _measured(value: float | None) -> str:

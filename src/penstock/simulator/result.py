@@ -1,6 +1,6 @@
 """What a simulation leaves behind: metrics over all results, per query, per class, and over time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -144,8 +144,3 @@ def _figures(stats: Floats) -> dict[str, float]:
         "max_slowdown": float(stats[:, MAX_H].max()),
         "l2_slowdown": float(np.sqrt(stats[:, SQUARES_H].sum())),
     }
-
-
-def table_of(results: Iterable[Result]) -> list[dict[str, object]]:
-    """Return results side by side: a row a policy."""
-    return [{"policy": result.policy, **result.metrics} for result in results]

@@ -34,7 +34,6 @@ from penstock.simulator.compiled.records import (
 
 ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-BIT = np.uint64(63)
 PLACE_BITS, NUMBER_BITS = 15, 32
 """A key has the place of a unit in its lowest bits, then the number of its oldest tuple, then its group."""
 PLACES_MASK = (1 << PLACE_BITS) - 1
