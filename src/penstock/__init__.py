@@ -9,6 +9,7 @@ from penstock.errors import (
     PenstockError,
     PlanError,
     PolicyError,
+    QosError,
     RunError,
     ScriptError,
 )
@@ -18,6 +19,7 @@ from penstock.policies import POLICIES, Policy
 if TYPE_CHECKING:
     from penstock.language.script import Script
     from penstock.optimizer import Filter, JoinMethod, JoinPlan, JoinProblem, optimize, plans
+    from penstock.qos import Goal, Goals, Selection, statistic
     from penstock.simulator.simulate import simulate
     from penstock.spark.api import run, started
     from penstock.spark.results import read
@@ -29,6 +31,8 @@ __all__ = [
     "POLICIES",
     "ArrivalError",
     "Filter",
+    "Goal",
+    "Goals",
     "JoinMethod",
     "JoinPlan",
     "JoinProblem",
@@ -40,10 +44,12 @@ __all__ = [
     "PlanError",
     "Policy",
     "PolicyError",
+    "QosError",
     "Query",
     "RunError",
     "Script",
     "ScriptError",
+    "Selection",
     "Stream",
     "Summary",
     "Window",
@@ -53,15 +59,19 @@ __all__ = [
     "run",
     "simulate",
     "started",
+    "statistic",
 ]
 
 # What needs PySpark, Arrow, scipy or sqlglot is loaded when it is first asked for.
 _LATER = {
     "Filter": "penstock.optimizer",
+    "Goal": "penstock.qos",
+    "Goals": "penstock.qos",
     "JoinMethod": "penstock.optimizer",
     "JoinPlan": "penstock.optimizer",
     "JoinProblem": "penstock.optimizer",
     "Script": "penstock.language.script",
+    "Selection": "penstock.qos",
     "Summary": "penstock.spark.summary",
     "optimize": "penstock.optimizer",
     "plans": "penstock.optimizer",
@@ -69,6 +79,7 @@ _LATER = {
     "run": "penstock.spark.api",
     "simulate": "penstock.simulator.simulate",
     "started": "penstock.spark.api",
+    "statistic": "penstock.qos",
 }
 
 

@@ -24,6 +24,10 @@ class PlanError(PenstockError, ValueError):
     """A join that cannot be planned: a rate, a window or a predicate that has no meaning, or too many streams."""
 
 
+class QosError(PenstockError, ValueError):
+    """Goals that cannot be pursued, a statistic that is not there, a selector or a limit that has no meaning."""
+
+
 class ScriptError(PenstockError, ValueError):
     """A script that cannot be: the message has the line, the column and a caret below the place."""
 

@@ -24,7 +24,7 @@ from penstock.cli.style import COMPACT, size, spinner, wide_console
 
 State = Literal["ok", "low", "missing"]
 
-PACKAGES = ("numba", "numpy", "plotly", "pyarrow", "pyspark", "rich", "scipy", "sqlglot", "typer")
+PACKAGES = ("numba", "numpy", "plotly", "pyarrow", "pyspark", "rich", "river", "scipy", "sqlglot", "typer")
 """What pyproject.toml declares."""
 
 LEAST_PYTHON = (3, 11)

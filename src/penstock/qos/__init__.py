@@ -1,0 +1,33 @@
+"""Quality of service: goals, statistics, and selectors that pick the policy by them."""
+
+from penstock.qos.director import CANDIDATES, Director, Look, Selection
+from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
+from penstock.qos.readings import Reading, Results, Waiting, Work, together
+from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
+from penstock.qos.statistics import STATISTICS, Statistic, Statistics, View, statistic
+
+__all__ = [
+    "CANDIDATES",
+    "DEFAULT",
+    "SELECTORS",
+    "STATISTICS",
+    "TEMPLATES",
+    "Choice",
+    "Director",
+    "Goal",
+    "Goals",
+    "Look",
+    "Reading",
+    "Results",
+    "Selection",
+    "Selector",
+    "Situation",
+    "Statistic",
+    "Statistics",
+    "View",
+    "Waiting",
+    "Work",
+    "selector_named",
+    "statistic",
+    "together",
+]

@@ -1,0 +1,8 @@
+"""What picks the policy: one interface, P04's roulette wheel, bandits, and Penstock's own."""
+
+from penstock.qos.selectors.foresight import Foresight
+from penstock.qos.selectors.roulette import Roulette
+from penstock.qos.selectors.selector import Choice, Selector, Situation
+from penstock.qos.selectors.table import SELECTORS, selector_named
+
+__all__ = ["SELECTORS", "Choice", "Foresight", "Roulette", "Selector", "Situation", "selector_named"]

@@ -1,0 +1,94 @@
+"""Bandits of `river` as selectors: UCB, Thompson sampling and EXP3, started anew when rewards drift (ADWIN).
+
+The reward of a period is its score against everything that was read so far (`scores`): from 0 to 1.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.qos.scores import score_of
+from penstock.qos.selectors.roulette import EXPLORE_S
+from penstock.qos.selectors.selector import Choice, Situation
+
+UCB_DELTA = 0.1
+"""Of the bonus for what was tried seldom: rewards of policies differ by tenths, not by ones."""
+EXP3_GAMMA = 0.2
+DRIFT_DELTA = 0.01
+PULLS = 5000
+"""After so many a bandit starts anew: EXP3's weights only grow."""
+
+
+class Bandit:
+    """A bandit whose arms are policies; forgets when the rewards of an arm drift."""
+
+    def __init__(self, make: Callable[[int], Any], seed: int = 0, *, in_coins: bool = False) -> None:
+        self._make = make
+        self._random = random.Random(seed)
+        self._in_coins = in_coins
+        self._rewards: dict[str, list[float]] = {}
+        self.drifts = 0
+        self._start()
+
+    def _start(self) -> None:
+        from river.drift import ADWIN
+
+        self._bandit = self._make(self._random.randrange(2**31))
+        self._detectors: dict[str, Any] = {}
+        self._new_detector: Callable[[], Any] = lambda: ADWIN(delta=DRIFT_DELTA)
+        self._left = PULLS
+        self._pulled: str | None = None
+        self._round: list[str] = []
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """The mean reward of each policy lately."""
+        return {name: sum(some) / len(some) for name, some in self._rewards.items()}
+
+    def choose(self, situation: Situation) -> Choice:
+        """Learn from the period, and pull an arm."""
+        if situation.policy is None:
+            self._round = list(situation.candidates)
+        elif situation.period:
+            self._learn(
+                situation.policy, score_of(situation.period, situation.statistics.overall, situation.goals)
+            )
+        if self._round:
+            return Choice(self._round.pop(0), EXPLORE_S)
+        self._pulled = str(self._bandit.pull(list(situation.candidates)))
+        return Choice(self._pulled)
+
+    def _learn(self, policy: str, reward: float) -> None:
+        recent = self._rewards.setdefault(policy, [])
+        recent.append(reward)
+        del recent[:-20]
+        if self._pulled == policy:
+            self._bandit.update(policy, self._random.random() < reward if self._in_coins else reward)
+            self._left -= 1
+        detector = self._detectors[policy] = self._detectors.get(policy) or self._new_detector()
+        detector.update(reward)
+        if detector.drift_detected or not self._left:
+            self.drifts += detector.drift_detected
+            self._start()
+
+
+def ucb(seed: int = 0) -> Bandit:
+    """Return a selector by upper confidence bounds."""
+    from river import bandit
+
+    return Bandit(lambda each: bandit.UCB(delta=UCB_DELTA, seed=each), seed)
+
+
+def thompson(seed: int = 0) -> Bandit:
+    """Return a selector by Thompson sampling: a reward is a coin that shows heads with that chance."""
+    from river import bandit
+    from river.proba import Beta
+
+    return Bandit(lambda each: bandit.ThompsonSampling(reward_obj=Beta(), seed=each), seed, in_coins=True)
+
+
+def exp3(seed: int = 0) -> Bandit:
+    """Return a selector by EXP3, made for rewards that an adversary sets."""
+    from river import bandit
+
+    return Bandit(lambda each: bandit.Exp3(gamma=EXP3_GAMMA, seed=each), seed)

@@ -1,0 +1,120 @@
+"""Penstock's own selector: it knows what policies are for, and lets them rehearse beside the run.
+
+The same declaration of a policy runs on a model of the network as on the engine. So beside the run every
+candidate works alone on what really arrives, in a *shadow*: a model of the engine, with what was measured of it.
+What a shadow comes to is what its policy would have come to; nothing has to be tried on the queries themselves,
+and load and bursts are in it as they are.
+
+    promise = loss of the shadow over the horizon · what its policy really came to ÷ what its shadow did
+
+The policy with the least promise runs, unless the present one is within a margin of it. A model is never quite
+right: the second factor is learnt from the periods in which a policy ran, and taken for the mean of the others
+where it has not. Before there are shadows, or where an engine has none, policies are ranked by what they are
+known to minimise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from penstock.qos.goals import Goals
+from penstock.qos.readings import Reading
+from penstock.qos.selectors.selector import Choice, Situation
+
+MARGIN = 0.01
+TRUST = 20.0
+"""Periods after which what a policy really came to counts half."""
+IDLE_LOAD = 0.3
+"""Below it hardly anything waits: whatever runs may go on."""
+
+_LATENCY = ("hr", "brt", "path_capacity", "hnr", "srpt", "bsd", "simplified_segment", "lsf", "fifo")
+_SLOWDOWN = ("hnr", "bsd", "srpt", "hr", "brt", "path_capacity", "lsf", "fifo")
+_MEMORY = ("chain", "greedy", "simplified_segment", "segment", "mtiq", "path_capacity", "hr", "brt", "srpt")
+KNOWN_FOR: Mapping[str, Sequence[str]] = {
+    "avg_response": _LATENCY,
+    "output_rate": _LATENCY,
+    "throughput": _LATENCY,
+    "avg_slowdown": _SLOWDOWN,
+    "l2_slowdown": ("bsd", "hnr", "lsf", "srpt", "fifo", "hr"),
+    "l2_response": ("fifo", "bsd", "hr", "hnr", "lsf"),
+    "max_response": ("fifo", "lsf", "bsd", "round_robin"),
+    "max_slowdown": ("lsf", "bsd", "fifo", "round_robin"),
+    "oldest_age": ("fifo", "lsf", "bsd", "round_robin"),
+    "queue_memory": _MEMORY,
+    "queue_size": _MEMORY,
+    "peak_memory": _MEMORY,
+}
+"""Policies by what they are known to be good for, the best first: PAPERS §3, and the experiments of the papers."""
+
+
+class Foresight:
+    """Runs the policy whose shadow promises most."""
+
+    def __init__(self, seed: int = 0, *, margin: float = MARGIN) -> None:
+        self._margin = margin
+        self._scores: dict[str, float] = {}
+        self._bias: dict[str, tuple[float, int]] = {}
+        self._goals: Goals | None = None
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """The least promise ÷ that of each policy: 1 is the best."""
+        return self._scores
+
+    def choose(self, situation: Situation) -> Choice:
+        """Return the policy that promises most."""
+        if situation.goals != self._goals:
+            self._goals = situation.goals
+            self._bias.clear()
+        self._learn(situation)
+        promises = self._promises(situation)
+        if len(promises) < len(situation.candidates):
+            return Choice(self._by_repute(situation))
+        least = min(promises.values())
+        self._scores = {name: least / promise for name, promise in promises.items()}
+        present = situation.policy
+        if present in promises and promises[present] <= least * (1 + self._margin):
+            return Choice(present)
+        return Choice(min(situation.candidates, key=promises.__getitem__))
+
+    def _learn(self, situation: Situation) -> None:
+        """Compare what ran with its shadow."""
+        policy = situation.policy
+        rehearsed = None if policy is None else situation.rehearsed.get(policy)
+        if policy is None or rehearsed is None:
+            return
+        real, thought = situation.goals.loss(situation.period), _loss(situation, rehearsed)
+        if real and thought:
+            mean, count = self._bias.get(policy, (0.0, 0))
+            self._bias[policy] = (mean + (math.log(real / thought) - mean) / (count + 1), count + 1)
+
+    def _promises(self, situation: Situation) -> dict[str, float]:
+        shrunk = {name: mean * count / (count + TRUST) for name, (mean, count) in self._bias.items()}
+        usual = sum(shrunk.values()) / len(shrunk) if shrunk else 0.0
+        found = {}
+        for name in situation.candidates:
+            reading = situation.shadows.get(name)
+            loss = None if reading is None else _loss(situation, reading)
+            if loss:
+                found[name] = loss * math.exp(shrunk.get(name, usual))
+        return found
+
+    def _by_repute(self, situation: Situation) -> str:
+        if situation.policy in situation.candidates and (situation.load or 1.0) < IDLE_LOAD:
+            return str(situation.policy)
+        ranks = {name: _rank(name, situation.goals) for name in situation.candidates}
+        self._scores = {name: 1 / (1 + rank) for name, rank in ranks.items()}
+        return min(situation.candidates, key=ranks.__getitem__)
+
+
+def _loss(situation: Situation, reading: Reading) -> float | None:
+    return situation.goals.loss(situation.statistics.computed("plan", reading))
+
+
+def _rank(policy: str, goals: Goals) -> float:
+    """Return the weighted mean place of a policy among those that are known for each goal."""
+    name = policy.split(".")[0]
+    total = 0.0
+    for goal in goals.goals:
+        known = KNOWN_FOR.get(goal.statistic, ())
+        total += goal.weight * (known.index(name) if name in known else len(_MEMORY))
+    return total

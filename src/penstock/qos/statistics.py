@@ -1,0 +1,192 @@
+"""The statistics gatherer of P04 §3.2.5: what each statistic is, and how it fared under each policy.
+
+    average ← w · average + (1 − w) · newest        w = 0.875                                              (3.1)
+
+Every policy has a view that is written only while it runs, one view holds everything, and the current one what was
+read last. Views have the plan's statistics; those of operators, queues and queries are computed from the sums of
+the whole run, or of the last interval, when they are asked for.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from penstock.errors import QosError
+from penstock.qos.readings import Reading, Results, Waiting, Work
+
+WEIGHT = 0.875
+"""Of the older value in an average, P04 §6.1."""
+
+Of = Literal["plan", "query", "operator", "queue"]
+Compute = Callable[[Any], float | None]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number computed of a reading (plan), the results of a query, the work of an operator, or a queue."""
+
+    name: str
+    of: Of
+    compute: Compute
+    sense: Literal["minimize", "maximize"] = "minimize"
+    about: str = ""
+    is_own: bool = False
+    """Whether it was registered by a user: it may raise, and then the others go on."""
+
+
+def _table(*statistics: Statistic) -> dict[str, Statistic]:
+    return {each.name: each for each in statistics}
+
+
+STATISTICS: dict[str, Statistic] = _table(
+    Statistic(
+        "output_rate", "plan", lambda r: r.results.count / r.seconds, "maximize", "results a second, P04 (3.7)"
+    ),
+    Statistic("throughput", "plan", lambda r: r.results.count, "maximize", "results of the interval, P04 (3.6)"),
+    Statistic("avg_response", "plan", lambda r: r.results.avg_response, about="P04's delay: arrival to result"),
+    Statistic("max_response", "plan", lambda r: r.results.max_response or None, about="the longest response"),
+    Statistic("l2_response", "plan", lambda r: r.results.l2_response or None, about="ℓ2 norm of response"),
+    Statistic("avg_slowdown", "plan", lambda r: r.results.avg_slowdown, about="response ÷ ideal time"),
+    Statistic("max_slowdown", "plan", lambda r: r.results.max_slowdown or None, about="the largest slowdown"),
+    Statistic("l2_slowdown", "plan", lambda r: r.results.l2_slowdown or None, about="ℓ2 norm of slowdown"),
+    Statistic("queue_memory", "plan", lambda r: r.memory, about="mean memory of all queues"),
+    Statistic("peak_memory", "plan", lambda r: r.peak, about="largest memory of all queues"),
+    Statistic("queue_size", "plan", lambda r: r.waiting, about="tuples in all queues, P04 (3.8)"),
+    Statistic("oldest_age", "plan", lambda r: r.oldest, about="age of the oldest tuple that waits"),
+    Statistic("selectivity", "operator", lambda w: w.made / w.taken if w.taken else None, about="P04 (3.2)"),
+    Statistic("cost", "operator", lambda w: w.seconds / w.taken if w.taken else None, about="P04 (3.4), upright"),
+    Statistic(
+        "operator_rate", "operator", lambda w: w.made / w.seconds if w.seconds else None, "maximize", "P04 (3.3)"
+    ),
+    Statistic("length", "queue", lambda q: q.tuples, about="tuples that wait"),
+    Statistic("memory", "queue", lambda q: q.memory, about="memory of the tuples that wait"),
+    Statistic("response", "query", lambda r: r.avg_response, about="average response of the query"),
+    Statistic("slowdown", "query", lambda r: r.avg_slowdown, about="average slowdown of the query"),
+    Statistic("results", "query", lambda r: r.count, "maximize", "results of the query"),
+)
+"""All statistics by name; `statistic` adds more."""
+
+
+def statistic(
+    name: str, of: Of = "plan", *, sense: Literal["minimize", "maximize"] = "minimize", about: str = ""
+) -> Callable[[Compute], Compute]:
+    """Register a function as a statistic: it is given a `Reading` (plan), `Results`, `Work` or `Waiting`.
+
+    It returns a number, or None where there is nothing to say. If it raises, that is told once, it counts no
+    further in goals, and everything else goes on.
+
+    >>> @statistic("backlog_s", about="seconds of work that wait")
+    ... def backlog_s(reading):
+    ...     return reading.waiting * 0.01
+    >>> STATISTICS.pop("backlog_s").about
+    'seconds of work that wait'
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise QosError(f"a statistic's name is made of letters, digits and underscores, not {name!r}")
+    if name in STATISTICS and not STATISTICS[name].is_own:
+        raise QosError(f"statistic {name!r} is there already, and cannot be another")
+    if of not in ("plan", "query", "operator", "queue"):
+        raise QosError(f"a statistic is of the plan, a query, an operator or a queue, not of {of!r}")
+
+    def register(compute: Compute) -> Compute:
+        if not callable(compute):
+            raise QosError(f"statistic {name!r} needs a function, not {compute!r}")
+        STATISTICS[name] = Statistic(name, of, compute, sense, about, is_own=True)
+        return compute
+
+    return register
+
+
+class View:
+    """Averages of the plan's statistics, with the least and the greatest value ever read."""
+
+    def __init__(self, weight: float = WEIGHT) -> None:
+        self._weight = weight
+        self.mean: dict[str, float] = {}
+        self.low: dict[str, float] = {}
+        self.high: dict[str, float] = {}
+        self.seconds = 0.0
+        self.count = 0
+
+    def add(self, values: Mapping[str, float], seconds: float) -> None:
+        """Take an interval in."""
+        self.seconds += seconds
+        self.count += 1
+        for name, value in values.items():
+            old = self.mean.get(name, value)
+            self.mean[name] = old * self._weight + value * (1 - self._weight)
+            self.low[name] = min(self.low.get(name, value), value)
+            self.high[name] = max(self.high.get(name, value), value)
+
+
+class Statistics:
+    """All views, and the sums from which statistics of operators, queries and queues are computed."""
+
+    def __init__(self, weight: float = WEIGHT, on_error: Callable[[str], object] = lambda text: None) -> None:
+        self.policies: dict[str, View] = {}
+        self.overall = View(weight)
+        self.current: dict[str, float] = {}
+        self.reading: Reading | None = None
+        self.failed: dict[str, str] = {}
+        """Statistics of users that raised, with what they raised."""
+        self._weight = weight
+        self._on_error = on_error
+        self._work: dict[str, Work] = {}
+        self._results: dict[str, Results] = {}
+
+    def add(self, policy: str, reading: Reading) -> dict[str, float]:
+        """Take in an interval in which a policy ran, and return its statistics."""
+        self.reading = reading
+        self.current = self.computed("plan", reading)
+        self.policies.setdefault(policy, View(self._weight)).add(self.current, reading.seconds)
+        self.overall.add(self.current, reading.seconds)
+        for name, work in reading.operators.items():
+            before = self._work.get(name, Work(0, 0, 0))
+            self._work[name] = Work(*(old + new for old, new in zip(before, work, strict=True)))
+        for name, results in reading.queries.items():
+            self._results[name] = self._results.get(name, Results()) + results
+        return self.current
+
+    def computed(self, of: Of, what: object) -> dict[str, float]:
+        """Return the statistics of one thing: those that are known of it."""
+        found = {}
+        for each in list(STATISTICS.values()):
+            if each.of == of and each.name not in self.failed:
+                value = self._value(each, what)
+                if value is not None and not math.isnan(value):
+                    found[each.name] = value
+        return found
+
+    def _value(self, each: Statistic, what: object) -> float | None:
+        if not each.is_own:
+            return each.compute(what)
+        try:
+            value = each.compute(what)
+            return None if value is None else float(value)
+        except Exception as error:
+            self.failed[each.name] = f"{type(error).__name__}: {error}"
+            self._on_error(
+                f"statistic {each.name!r} raised {self.failed[each.name]}. It is not computed any more; goals go "
+                "on with what they had"
+            )
+            return None
+
+    def of_operator(self, name: str) -> dict[str, float]:
+        """Return the statistics of an operator over the whole run."""
+        return self.computed("operator", self._known(self._work, name, "operator"))
+
+    def of_query(self, name: str) -> dict[str, float]:
+        """Return the statistics of a query over the whole run."""
+        return self.computed("query", self._known(self._results, name, "query"))
+
+    def of_queue(self, name: str) -> dict[str, float]:
+        """Return the statistics of a queue as it was when last read."""
+        queues: Mapping[str, Waiting] = {} if self.reading is None else self.reading.queues
+        return self.computed("queue", self._known(queues, name, "queue"))
+
+    @staticmethod
+    def _known(known: Mapping[str, Any], name: str, what: str) -> object:
+        if name not in known:
+            raise QosError(f"nothing was read of {what} {name!r} so far")
+        return known[name]
