@@ -1,6 +1,7 @@
 """Quality of service: goals, statistics, and selectors that pick the policy by them."""
 
-from penstock.qos.director import CANDIDATES, Director, Look, Selection
+from penstock.qos.director import CANDIDATES, Chosen, Director, Look, Selection
+from penstock.qos.estimates import Estimates
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
 from penstock.qos.readings import Reading, Results, Waiting, Work, together
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
@@ -13,7 +14,9 @@ __all__ = [
     "STATISTICS",
     "TEMPLATES",
     "Choice",
+    "Chosen",
     "Director",
+    "Estimates",
     "Goal",
     "Goals",
     "Look",

@@ -7,6 +7,7 @@ An engine asks a `Director` which policy runs (`policy`) and when it wants to lo
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from penstock.errors import QosError
@@ -18,7 +19,6 @@ from penstock.qos.statistics import Statistics
 
 CANDIDATES = ("fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq")
 HORIZON_S = 240.0
-LATELY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,45 @@ class Look(NamedTuple):
     scores: Mapping[str, float]
     exploring: bool
     """Whether it was the warm-up or the first round, which P04 does not count."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How policies were chosen in a run."""
+
+    selector: str
+    candidates: tuple[str, ...]
+    goals: Goals
+    looks: tuple[Look, ...]
+    starved: int
+
+    @property
+    def counted(self) -> tuple[Look, ...]:
+        """The looks after the first round, or all if there are no others."""
+        return tuple(look for look in self.looks if not look.exploring) or self.looks
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the time in which each candidate ran, the first round not counted."""
+        seconds = dict.fromkeys(self.candidates, 0.0)
+        for look in self.counted:
+            seconds[look.policy] = seconds.get(look.policy, 0.0) + look.seconds
+        total = sum(seconds.values())
+        return {name: each / total if total else 0.0 for name, each in seconds.items()}
+
+    @property
+    def most_used(self) -> str:
+        """The policy that ran longest."""
+        return max(self.shares, key=self.shares.__getitem__)
+
+    @property
+    def switches(self) -> int:
+        """How often another policy took over, the first round not counted."""
+        return sum(one.policy != other.policy for one, other in pairwise(self.counted))
+
+    def values(self) -> dict[str, float]:
+        """The plan's statistics over the whole run, the first round not counted."""
+        return Statistics().computed("plan", together([look.reading for look in self.counted]))
 
 
 class Director:
@@ -147,6 +186,11 @@ class Director:
             self._next_look = min(reading.now + self.selection.sample, self._next_choice)
         self.looks.append(looked._replace(scores=dict(self.selector.scores)))
         return self.policy
+
+    @property
+    def chosen(self) -> Chosen:
+        """What was chosen so far."""
+        return Chosen(self.selection.selector, self.candidates, self.goals, tuple(self.looks), self.starved)
 
     def pursue(self, goals: Goals | str | Mapping[str, float]) -> None:
         """Go on with other goals; what was read so far stays."""

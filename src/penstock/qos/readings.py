@@ -1,6 +1,6 @@
 """What an engine has counted in an interval: of its results, its operators and its queues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from penstock.errors import QosError
 
 @dataclass(frozen=True)
 class Results:
-    """The results of an interval: how many, and sum, maximum and sum of squares of response and slowdown."""
+    """Results: how many, and sum, maximum and sum of squares of response and slowdown."""
 
     count: float = 0.0
     response: float = 0.0
@@ -19,17 +19,6 @@ class Results:
     slowdown: float = 0.0
     max_slowdown: float = 0.0
     squared_slowdown: float = 0.0
-
-    def __add__(self, other: "Results") -> "Results":
-        return Results(
-            self.count + other.count,
-            self.response + other.response,
-            max(self.max_response, other.max_response),
-            self.squared_response + other.squared_response,
-            self.slowdown + other.slowdown,
-            max(self.max_slowdown, other.max_slowdown),
-            self.squared_slowdown + other.squared_slowdown,
-        )
 
     def times(self, weight: float) -> "Results":
         """Return results that count `weight` times; the largest of none do not count."""
@@ -66,8 +55,21 @@ class Results:
         return sqrt(self.squared_slowdown)
 
 
+def added(results: Sequence[Results]) -> Results:
+    """Return several sets of results as one."""
+    return Results(
+        count=sum(one.count for one in results),
+        response=sum(one.response for one in results),
+        max_response=max(one.max_response for one in results),
+        squared_response=sum(one.squared_response for one in results),
+        slowdown=sum(one.slowdown for one in results),
+        max_slowdown=max(one.max_slowdown for one in results),
+        squared_slowdown=sum(one.squared_slowdown for one in results),
+    )
+
+
 class Work(NamedTuple):
-    """What an operator did in an interval: tuples taken and made, seconds spent."""
+    """What an operator did: tuples taken and made, seconds spent."""
 
     taken: float
     made: float
@@ -75,7 +77,7 @@ class Work(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What waits in a queue at the end of an interval: tuples, and the memory they take."""
+    """What waits in a queue: tuples, and the memory they take."""
 
     tuples: float
     memory: float
@@ -95,25 +97,29 @@ class Reading:
     """Tuples in all queues now."""
     oldest: float = 0.0
     """Age of the oldest waiting tuple, as far as it is known."""
-    queries: Mapping[str, Results] = field(default_factory=dict)
-    operators: Mapping[str, Work] = field(default_factory=dict)
-    queues: Mapping[str, Waiting] = field(default_factory=dict)
+    pending: Results = Results()
+    """The results that are expected of what waits now, as if they came at this moment; where that is known."""
+    queries: Mapping[str, Results] = field(default_factory=dict, repr=False)
+    """Of each query since the run began. These mappings may be computed when they are asked for."""
+    operators: Mapping[str, Work] = field(default_factory=dict, repr=False)
+    """Of each operator since the run began."""
+    queues: Mapping[str, Waiting] = field(default_factory=dict, repr=False)
+    """Of each queue, now."""
 
 
-def together(readings: Sequence[Reading]) -> Reading:
-    """Return intervals that follow each other as one."""
-    if not readings:
+def together(readings: Iterable[Reading]) -> Reading:
+    """Return intervals that follow each other as one; what was counted since the run began is left out."""
+    each = list(readings)
+    if not each:
         raise QosError("there is no interval to put together")
-    seconds = sum(each.seconds for each in readings)
-    results = readings[0].results
-    for each in readings[1:]:
-        results += each.results
+    seconds = sum(one.seconds for one in each)
     return Reading(
-        now=readings[-1].now,
+        now=each[-1].now,
         seconds=seconds,
-        results=results,
-        memory=sum(each.memory * each.seconds for each in readings) / seconds,
-        peak=max(each.peak for each in readings),
-        waiting=sum(each.waiting * each.seconds for each in readings) / seconds,
-        oldest=max(each.oldest for each in readings),
+        results=added([one.results for one in each]),
+        pending=each[-1].pending,
+        memory=sum(one.memory * one.seconds for one in each) / seconds,
+        peak=max(one.peak for one in each),
+        waiting=sum(one.waiting * one.seconds for one in each) / seconds,
+        oldest=max(one.oldest for one in each),
     )

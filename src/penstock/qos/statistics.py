@@ -3,8 +3,8 @@
     average ← w · average + (1 − w) · newest        w = 0.875                                              (3.1)
 
 Every policy has a view that is written only while it runs, one view holds everything, and the current one what was
-read last. Views have the plan's statistics; those of operators, queues and queries are computed from the sums of
-the whole run, or of the last interval, when they are asked for.
+read last. Views have the plan's statistics; those of operators, queues and queries are computed when they are
+asked for, from what the engine has counted since it began.
 """
 
 import math
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.errors import QosError
-from penstock.qos.readings import Reading, Results, Waiting, Work
+from penstock.qos.readings import Reading
 
 WEIGHT = 0.875
 """Of the older value in an average, P04 §6.1."""
@@ -121,7 +121,7 @@ class View:
 
 
 class Statistics:
-    """All views, and the sums from which statistics of operators, queries and queues are computed."""
+    """All views, and what was read last."""
 
     def __init__(self, weight: float = WEIGHT, on_error: Callable[[str], object] = lambda text: None) -> None:
         self.policies: dict[str, View] = {}
@@ -132,8 +132,6 @@ class Statistics:
         """Statistics of users that raised, with what they raised."""
         self._weight = weight
         self._on_error = on_error
-        self._work: dict[str, Work] = {}
-        self._results: dict[str, Results] = {}
 
     def add(self, policy: str, reading: Reading) -> dict[str, float]:
         """Take in an interval in which a policy ran, and return its statistics."""
@@ -141,11 +139,6 @@ class Statistics:
         self.current = self.computed("plan", reading)
         self.policies.setdefault(policy, View(self._weight)).add(self.current, reading.seconds)
         self.overall.add(self.current, reading.seconds)
-        for name, work in reading.operators.items():
-            before = self._work.get(name, Work(0, 0, 0))
-            self._work[name] = Work(*(old + new for old, new in zip(before, work, strict=True)))
-        for name, results in reading.queries.items():
-            self._results[name] = self._results.get(name, Results()) + results
         return self.current
 
     def computed(self, of: Of, what: object) -> dict[str, float]:
@@ -174,19 +167,21 @@ class Statistics:
 
     def of_operator(self, name: str) -> dict[str, float]:
         """Return the statistics of an operator over the whole run."""
-        return self.computed("operator", self._known(self._work, name, "operator"))
+        return self.computed("operator", self._known("operator", name))
 
     def of_query(self, name: str) -> dict[str, float]:
         """Return the statistics of a query over the whole run."""
-        return self.computed("query", self._known(self._results, name, "query"))
+        return self.computed("query", self._known("query", name))
 
     def of_queue(self, name: str) -> dict[str, float]:
         """Return the statistics of a queue as it was when last read."""
-        queues: Mapping[str, Waiting] = {} if self.reading is None else self.reading.queues
-        return self.computed("queue", self._known(queues, name, "queue"))
+        return self.computed("queue", self._known("queue", name))
 
-    @staticmethod
-    def _known(known: Mapping[str, Any], name: str, what: str) -> object:
+    def _known(self, what: Literal["operator", "query", "queue"], name: str) -> object:
+        reading = self.reading
+        known: Mapping[str, object] = {}
+        if reading is not None:
+            known = {"operator": reading.operators, "query": reading.queries, "queue": reading.queues}[what]
         if name not in known:
             raise QosError(f"nothing was read of {what} {name!r} so far")
         return known[name]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from penstock.errors import NetworkError
 from penstock.network import Network
+from penstock.qos import Chosen
 from penstock.simulator.compiled.books import (
     BIN_AREA,
     BIN_PEAK,
@@ -79,6 +80,8 @@ class Result:
     start: float = field(repr=False)
     width: float = field(repr=False)
     detail: Detail | None = field(default=None, repr=False)
+    chosen: Chosen | None = field(default=None, repr=False)
+    """How policies were chosen, if they were."""
 
     @cached_property
     def metrics(self) -> dict[str, float]:

@@ -1,9 +1,7 @@
 """`simulate`: many tuples, many queries, any policy, in virtual time; compiled, and the same for the same seed."""
 
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -15,19 +13,16 @@ from penstock.errors import ArrivalError, NetworkError, PolicyError, RunError, n
 from penstock.network import Network, Number, checked
 from penstock.policies import Exhaustive, Limited, Policy, Service, Thresholds, Workload, policy_named
 from penstock.policies.policy import Saving
+from penstock.qos import Selection
 from penstock.simulator.attributes import Attributes
-from penstock.simulator.compiled import books, kernel, queues, records
-from penstock.simulator.compiled.lanes import run_lanes
-from penstock.simulator.compiled.ranks import run_ranks
-from penstock.simulator.compiled.records import NONE
-from penstock.simulator.layout import Feed, Lanes, Lists, Plan, Wiring
-from penstock.simulator.result import Detail, Result
-
-PAUSE = 2_000_000
-"""Decisions between two looks at the keyboard: some tenths of a second."""
+from penstock.simulator.compiled import kernel, records
+from penstock.simulator.course import Course
+from penstock.simulator.layout import Feed, Lists, Plan, Wiring
+from penstock.simulator.result import Result
+from penstock.simulator.selected import Drift, Selected, checked_drifts
+from penstock.simulator.state import State, interruptible
 
 BINS = 256
-POOL = 1024
 Progress = Callable[[float], None]
 
 
@@ -51,7 +46,7 @@ class Adaptive:
 def simulate(
     net: Network,
     arrivals: Mapping[str, Sequence[float] | npt.NDArray[np.float64]],
-    policy: str | Policy,
+    policy: str | Policy | Selection,
     seed: int = 0,
     *,
     setup_cost: Number = 0.0,
@@ -65,6 +60,7 @@ def simulate(
     bins: int = BINS,
     detail: bool = False,
     by_scan: bool = False,
+    drifts: Sequence[Drift] = (),
     progress: Progress | None = None,
 ) -> Result:
     """Run `policy` on `net` until every arrival is served, and return what came of it.
@@ -86,6 +82,10 @@ def simulate(
     - `detail`: keep every departure, decision and change of memory.
     - `by_scan`: look at every unit for every decision, as a comparison with the structures that do not; nothing
       else changes.
+    - `drifts`: other selectivities from a time on, as (seconds, {operator: selectivity}).
+
+    With a `Selection` for a policy, the policy is chosen while it runs, by what it comes to. Selectivities are
+    then learnt, and policies rank by what was learnt; with drifts alone, too.
 
     >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
     >>> result = simulate(net, {"s": [0, 0, 0]}, "hnr", seed=3)
@@ -99,10 +99,13 @@ def simulate(
     times = checked_times(net, arrivals)
     if attributes is not None:
         attributes.check(net, times)
+    selection = policy if isinstance(policy, Selection) else None
+    if drifts and selection is None:
+        selection = Selection(candidates=(policy_named(policy).name,))  # type: ignore[arg-type]
     run = _Run(
         net=net,
         times=times,
-        policy=policy_named(policy),
+        policy=policy_named(selection.candidates[0] if selection else policy),  # type: ignore[arg-type]
         seed=_whole(seed, "a seed"),
         setup_cost=float(checked(setup_cost, "the set-up cost", at_least=0, error=PolicyError)),
         memory=None if memory is None else float(checked(memory, "the memory limit", above=0, error=PolicyError)),
@@ -116,7 +119,9 @@ def simulate(
         detail=detail,
         by_scan=by_scan,
     )
-    return run.result(progress)
+    if selection is None:
+        return run.result(progress)
+    return run.selected(selection, checked_drifts(net, drifts), progress)
 
 
 def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
@@ -193,12 +198,12 @@ class _Run:
             plan.reach(reached)
         for plan in plans:
             plan.settle(reached)
-        state = _State(self.net, feed, self.bins)
+        state = State(self.net, feed, self.bins)
         lanes = plans[0].lanes(reached) if self._is_plain else None
         options, numbers = self._options(saving), lists.array
         begun = perf_counter()
         while True:
-            with _interruptible():
+            with interruptible():
                 if lanes is not None:
                     reason = state.go_on_in_lanes(feed, wiring, numbers, plans[0], lanes)
                 else:
@@ -221,6 +226,42 @@ class _Run:
             notes=_notes(load),
             detail=state.detail() if self.detail else None,
             **state.figures(),
+        )
+
+    def selected(self, selection: Selection, drifts: Sequence[Drift], progress: Progress | None) -> Result:
+        """Run by policies that are chosen on the way."""
+        if self.adaptive is not None or self.detail or self.attributes is not None:
+            raise PolicyError(
+                "a selection learns selectivities by itself: leave out `adaptive`, and the attributes and details "
+                "of tuples"
+            )
+        self._check_room()
+        feed = Feed(self.net, self.times, None)
+        begun = perf_counter()
+        run = Selected(self.net, feed, selection, drifts, self.course)
+        run.go(progress)
+        state, load = run.real.close(), self._load()
+        return Result(
+            net=self.net,
+            policy=selection.selector if len(selection.candidates) > 1 else selection.candidates[0],
+            seed=self.seed,
+            load=load,
+            decisions=int(state.ints[kernel.DECISIONS]),
+            tuples=len(feed.time),
+            elapsed=perf_counter() - begun,
+            notes=_notes(load),
+            chosen=run.director.chosen,
+            **state.figures(),
+        )
+
+    def course(self, feed: Feed, names: Sequence[str], *, is_shadow: bool) -> Course:
+        """Return a run of these policies that can be steered; a shadow draws other fates."""
+        lists = Lists()
+        seed = (self.seed * 31 + 17) % 2**31 if is_shadow else self.seed
+        wiring = Wiring(self.net, feed, lists, seed, self.blocking, None)
+        policies = {name: policy_named(name) for name in names}
+        return Course(
+            feed, wiring, lists, policies, self._plan, lambda policy: self._options(policy.saving), self.bins
         )
 
     @property
@@ -287,100 +328,6 @@ class _Run:
             )
             needed += copies * 2 * (5 + 2 + 2) * 8
         _refuse(needed, "the arrivals" + (" and every event of the run" if self.detail else ""))
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let a Ctrl-C that came during compiled code be one: Python wraps it where the code returns."""
-    try:
-        yield
-    except SystemError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        raise
-
-
-class _State:
-    """All that changes while a simulation runs, but for queues and units."""
-
-    def __init__(self, net: Network, feed: Feed, bins: int) -> None:
-        start, last = float(feed.time[0]), float(feed.time[-1])
-        self.floats = np.zeros(10)
-        self.floats[[books.NOW, books.SINCE, books.START]] = start
-        self.floats[books.NEXT_LOOK] = -np.inf
-        self.floats[books.BIN_WIDTH] = max(2 * (last - start) / bins, 1e-9 * max(1.0, last))
-        self.floats[books.BIN_END] = start + self.floats[books.BIN_WIDTH]
-        self.ints = np.zeros(kernel.LAST_HOLDER + 2, np.int64)
-        self.ints[kernel.LAST_HOLDER :] = NONE
-        self.nodes = np.zeros(POOL, records.NODE)
-        self.nodes["after"] = np.arange(1, POOL + 1)
-        self.ints[queues.FREE_COUNT] = POOL
-        self.stats = np.zeros((len(net.queries), 8))
-        self.bins = np.zeros((bins, 10))
-        self.departures, self.samples, self.runs = np.zeros((16, 5)), np.zeros((16, 2)), np.zeros((16, 2))
-
-    @property
-    def mode(self) -> int:
-        """0, or 1 while memory is saved."""
-        return int(self.ints[kernel.MODE])
-
-    @property
-    def bytes(self) -> int:
-        """What has grown so far."""
-        return sum(int(array.nbytes) for array in (self.nodes, self.departures, self.samples, self.runs))
-
-    def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: records.Options) -> int:
-        """Run until the end, a change of mode or a pause; return which."""
-        reason, self.nodes, self.departures, self.samples, self.runs = kernel.run(
-            wiring.streams, wiring.edges, wiring.operators, wiring.ideal, lists, wiring.blocked,
-            feed.time, feed.stream, feed.numbers, feed.values,
-            plan.units, plan.entries, plan.steps, plan.doors, plan.holders, plan.clusters,
-            plan.unit_at, plan.factors, plan.ties,
-            plan.way_query, plan.features, plan.whole, plan.gain, plan.cost, plan.made,
-            plan.below_from, plan.below, plan.tree, plan.keys, plan.bits, plan.summary,
-            plan.scratch, plan.stack, plan.changed, plan.chosen,
-            plan.compiled, options,
-            self.nodes, self.floats, self.ints, self.stats, self.bins,
-            self.departures, self.samples, self.runs, PAUSE,
-        )  # fmt: skip
-        return int(reason)
-
-    def go_on_in_lanes(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
-        """Run until the end or a pause, where every unit is a lane; return which."""
-        if len(lanes.ranks):
-            reason = run_ranks(
-                lanes.tracks, lanes.parts, lanes.ranks, feed.time, float(lanes.lanes[0]["size"]),
-                float(lanes.streams[0]["memory"]), lanes.bits, lanes.summary, lanes.full,
-                self.floats, self.ints, lanes.stats, self.bins, PAUSE,
-            )  # fmt: skip
-            self.stats[lanes.lanes["query"]] = lanes.stats
-            return int(reason)
-        reason, lanes.links = run_lanes(
-            lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
-            feed.time, feed.stream, feed.numbers, lanes.unit_at, plan.factors, plan.ties,
-            plan.tree, plan.keys, plan.bits, plan.summary, plan.stack, plan.compiled,
-            lanes.links, self.floats, self.ints, self.stats, self.bins, PAUSE,
-        )  # fmt: skip
-        return int(reason)
-
-    def detail(self) -> Detail:
-        """Every event."""
-        departed, sampled, ran = self.ints[[kernel.DEPARTED, kernel.SAMPLED, kernel.RAN]]
-        return Detail(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
-
-    def figures(self) -> dict[str, Any]:
-        """What was counted."""
-        width, start = float(self.floats[books.BIN_WIDTH]), float(self.floats[books.START])
-        seconds = float(self.floats[books.NOW]) - start
-        return {
-            "seconds": seconds,
-            "mean_memory": float(self.floats[books.AREA]) / seconds if seconds else 0.0,
-            "peak_memory": float(self.floats[books.PEAK]),
-            "stats": self.stats,
-            "bins": self.bins[: max(1, math.ceil(seconds / width))],
-            "start": start,
-            "width": width,
-        }
 
 
 def _refuse(needed: int, what: str, start: str = "it") -> None:

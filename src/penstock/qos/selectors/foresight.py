@@ -15,9 +15,10 @@ known to minimise.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from penstock.qos.goals import Goals
-from penstock.qos.readings import Reading
+from penstock.qos.readings import Reading, added
 from penstock.qos.selectors.selector import Choice, Situation
 
 MARGIN = 0.01
@@ -44,6 +45,10 @@ KNOWN_FOR: Mapping[str, Sequence[str]] = {
     "peak_memory": _MEMORY,
 }
 """Policies by what they are known to be good for, the best first: PAPERS §3, and the experiments of the papers."""
+
+
+_MADE = ("output_rate", "throughput")
+"""What counts only what was made."""
 
 
 class Foresight:
@@ -107,7 +112,13 @@ class Foresight:
 
 
 def _loss(situation: Situation, reading: Reading) -> float | None:
-    return situation.goals.loss(situation.statistics.computed("plan", reading))
+    """Return the loss of a shadow, what still waits included: a policy does not shine by what it puts off."""
+    whole = replace(reading, results=added([reading.results, reading.pending]))
+    values = situation.statistics.computed("plan", whole)
+    values |= {
+        name: each for name, each in situation.statistics.computed("plan", reading).items() if name in _MADE
+    }
+    return situation.goals.loss(values)
 
 
 def _rank(policy: str, goals: Goals) -> float:

@@ -1,7 +1,7 @@
 """The course of a simulation, compiled: admit, choose, serve, record, until nothing is left.
 
 All state is in arrays, so that the loop can stop anywhere between two decisions and go on: to change between the
-two policies of a threshold, to let Python see a Ctrl-C, or to show progress.
+policies of a threshold or a selection, to let Python see a Ctrl-C, or to show progress.
 """
 
 import numpy as np
@@ -288,6 +288,8 @@ def run(
 
     while True:
         now = floats[NOW]
+        if now >= options.until:
+            return PAUSED, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
         if ints[ARRIVED] < total and time[ints[ARRIVED]] <= now:
             admit(streams, time, stream_of, bins, floats, ints, now, True, logs, detail)
         floats[PEAK] = max(floats[PEAK], floats[MEMORY])
@@ -373,7 +375,7 @@ def run(
         if unit == NONE:
             if ints[ARRIVED] == total:
                 return FINISHED, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
-            floats[NOW] = time[ints[ARRIVED]]
+            floats[NOW] = min(time[ints[ARRIVED]], options.until)
             pass_memory(bins, floats, floats[NOW])
             continue
         ints[DECISIONS] = turn
@@ -479,10 +481,10 @@ def run(
                             and frontier - time[nodes[edges[edge].kept_first].number] > edges[edge].range
                         ):
                             forget_first(edges, nodes, ints, edge)
-                    if adaptive:
+                    if adaptive or options.counted:
                         operators[operator].taken += 1
                         operators[operator].made += made
-                        if learn(operators, options, operator):
+                        if adaptive and learn(operators, options, operator):
                             for place in range(below_from[operator], below_from[operator + 1]):
                                 other_unit = below[place]
                                 rank_again(

@@ -129,3 +129,7 @@ class Options(NamedTuple):
     shortest: float
     longest: float
     detail: bool
+    counted: bool = False
+    """Whether operators count what they take and make, for whoever looks."""
+    until: float = np.inf
+    """When to stop for a look."""

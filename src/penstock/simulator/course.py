@@ -1,0 +1,228 @@
+"""A simulation that can stop at any time for a look, go on by another policy, and learn what has changed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.network import Network
+from penstock.policies import Policy
+from penstock.qos import Reading, Results, Waiting, Work
+from penstock.simulator.compiled import ages, books, kernel, records
+from penstock.simulator.compiled.ages import measure
+from penstock.simulator.compiled.records import NONE
+from penstock.simulator.layout import Feed, Lists, Plan, Wiring
+from penstock.simulator.state import State, interruptible
+
+Thing = TypeVar("Thing")
+Floats = npt.NDArray[np.float64]
+_SUMS = [books.COUNT, books.SUM_R, books.SQUARES_R, books.SUM_H, books.SQUARES_H]
+_MOST = [books.MAX_R, books.MAX_H]
+
+
+class Course:
+    """The state of a run, the network as arrays, and the plan of every policy that may run."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        wiring: Wiring,
+        lists: Lists,
+        policies: Mapping[str, Policy],
+        make: Callable[[Wiring, Policy, Lists], Plan],
+        options: Callable[[Policy], records.Options],
+        bins: int,
+    ) -> None:
+        self.net: Network = wiring.net
+        self.state = State(self.net, feed, bins)
+        self.finished = False
+        self._feed, self._wiring, self._lists = feed, wiring, lists
+        self._wired = len(lists.numbers)
+        """How many of the lists are the network's: those behind them are of plans."""
+        self._policies, self._make = policies, make
+        self._options = {name: options(policy)._replace(counted=True) for name, policy in policies.items()}
+        self._reached = {wiring.edge[edge] for edge in self.net.edges if edge.source in self.net.stream_by_name}
+        self._held: dict[tuple[str, int], int] = {}
+        self._totals = np.zeros_like(self.state.stats)
+        self._work = np.zeros((len(self.net.operators), 2))
+        self._waiting = np.zeros((len(self.net.edges), 4))
+        self._leads = np.zeros((len(self.net.edges), len(self.net.queries)))
+        """How many results of each query come of a tuple in a queue."""
+        for edge, paths in self.net.suffixes.items():
+            for path in paths:
+                place = wiring.edge[edge], self.net.query_place[path.query]
+                self._leads[place] += float(self.net.S(path))
+        self._last = self.now
+        self._area = 0.0
+        self._peak = 0.0
+        self._plan(self.net)
+
+    @property
+    def now(self) -> float:
+        """The time."""
+        return float(self.state.floats[books.NOW])
+
+    @property
+    def arrived(self) -> int:
+        """How many tuples have arrived."""
+        return int(self.state.ints[kernel.ARRIVED])
+
+    def _plan(self, known: Network) -> None:
+        """Rank by what is known of the network; queues stay as they are."""
+        wiring = copy(self._wiring)
+        wiring.net = known
+        self._plans: dict[str, list[Plan]] = {}
+        for name, policy in self._policies.items():
+            each = [policy] if policy.saving is None else [policy, policy.saving.policy]
+            self._plans[name] = [self._make(wiring, one, self._lists) for one in each]
+        plans = [plan for each in self._plans.values() for plan in each]
+        for plan in [*plans, *plans]:
+            plan.reach(self._reached)
+        for plan in plans:
+            plan.settle(self._reached)
+        self._numbers = self._lists.array
+
+    def believe(self, selectivities: Mapping[str, float]) -> None:
+        """Rank by other selectivities from now on."""
+        del self._lists.numbers[self._wired :]
+        self._plan(self.net.measured(selectivities=dict(selectivities)))
+
+    def become(self, selectivities: Mapping[str, float]) -> None:
+        """Let operators have other selectivities from now on."""
+        for name, share in selectivities.items():
+            operator = self._wiring.operators[self._wiring.operator[name]]
+            operator["selectivity"] = share
+            if operator["kind"] != records.JOIN:
+                operator["kind"] = records.FILTER if share <= 1 else records.COPIES
+
+    def go_on(self, policy: str, until: float) -> None:
+        """Run by a policy until a time, or until nothing is left."""
+        state, plans = self.state, self._plans[policy]
+        options = self._options[policy]._replace(until=until)
+        if len(plans) == 1:
+            state.ints[kernel.MODE] = 0
+        self.finished = False
+        while not self.finished and self.now < until:
+            mode = state.mode
+            place = kernel.LAST_HOLDER + mode
+            state.ints[place] = self._held.get((policy, mode), NONE)
+            with interruptible():
+                reason = state.go_on(self._feed, self._wiring, self._numbers, plans[mode], options)
+            self._held[policy, mode] = int(state.ints[place])
+            self.finished = reason == kernel.FINISHED
+
+    # What happened ------------------------------------------------------------------------------------------
+
+    def read(self, weights: Floats, now: float | None = None) -> Reading:
+        """Return what happened since the last look; up to `now`, if nothing was left before."""
+        state, fresh = self.state, self.state.stats
+        taken, made = self._wiring.operators["taken"], self._wiring.operators["made"]
+        self._work += np.stack([taken, made], axis=1)
+        taken[:] = made[:] = 0
+        _add(self._totals, fresh)
+        end = self.now if now is None else max(now, self.now)
+        seconds = max(end - self._last, 1e-12)
+        area, memory = float(state.floats[books.AREA]), float(state.floats[books.MEMORY])
+        waits = self._wait(end)
+        reading = Reading(
+            now=end,
+            seconds=seconds,
+            results=_results(fresh, weights),
+            memory=(area - self._area) / seconds,
+            peak=float(state.floats[books.PEAK]),
+            waiting=float(waits[:, ages.TUPLES].sum()),
+            oldest=float(waits[:, ages.OLDEST].max(initial=0.0)),
+            pending=self._pending(weights),
+            queries=_ByName(self.net.query_place, self._query),
+            operators=_ByName(self._wiring.operator, self._operator),
+            queues=_ByName({str(edge): place for edge, place in self._wiring.edge.items()}, self._queue),
+        )
+        self._peak = max(self._peak, reading.peak)
+        self._last, self._area = end, area
+        fresh[:] = 0.0
+        state.floats[books.PEAK] = memory
+        return reading
+
+    def work_since(self, before: Floats) -> tuple[Floats, Floats]:
+        """Return what operators took and made since they had this, and what they have now."""
+        return self._work - before, self._work.copy()
+
+    def close(self) -> State:
+        """Return the state with the results of the whole run."""
+        _add(self._totals, self.state.stats)
+        self.state.stats = self._totals
+        self.state.floats[books.PEAK] = max(self._peak, float(self.state.floats[books.PEAK]))
+        return self.state
+
+    def _wait(self, now: float) -> Floats:
+        """Return what waits in each queue, and for how long: see `ages`."""
+        measure(
+            self._wiring.edges, self._wiring.streams, self.state.nodes, self._feed.numbers, self._feed.time, now,
+            self._waiting,
+        )  # fmt: skip
+        return self._waiting
+
+    def _pending(self, weights: Floats) -> Results:
+        """Return the results that may be expected of what waits, with the time it has waited."""
+        waits, few = self._waiting, self._leads > 0
+        counts, slowed = self._leads @ weights, (self._leads / self._wiring.ideal) @ weights
+        slowest = (few / self._wiring.ideal).max(axis=1, initial=0.0) * waits[:, ages.OLDEST]
+        squared = (self._leads / self._wiring.ideal**2) @ weights
+        return Results(
+            count=float(counts @ waits[:, ages.TUPLES]),
+            response=float(counts @ waits[:, ages.AGES]),
+            max_response=float((waits[:, ages.OLDEST] * (counts > 0)).max(initial=0.0)),
+            squared_response=float(counts @ waits[:, ages.SQUARES]),
+            slowdown=float(slowed @ waits[:, ages.AGES]),
+            max_slowdown=float(slowest.max(initial=0.0)),
+            squared_slowdown=float(squared @ waits[:, ages.SQUARES]),
+        )
+
+    def _query(self, place: int) -> Results:
+        return _results(self._totals[place : place + 1], np.ones(1))
+
+    def _operator(self, place: int) -> Work:
+        taken, made = self._work[place]
+        costs = self._wiring.edges["cost"][self._wiring.edges["operator"] == place]
+        return Work(float(taken), float(made), float(taken * costs.mean()))
+
+    def _queue(self, place: int) -> Waiting:
+        length = float(self._wait(self._last)[place, ages.TUPLES])
+        return Waiting(length, length * float(self._wiring.edges[place]["size"]))
+
+
+class _ByName(Mapping[str, Thing]):
+    """Things by name, computed when they are asked for."""
+
+    def __init__(self, places: Mapping[str, int], compute: Callable[[int], Thing]) -> None:
+        self._places, self._compute = places, compute
+
+    def __getitem__(self, name: str) -> Thing:
+        return self._compute(self._places[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _add(totals: Floats, fresh: Floats) -> None:
+    totals[:, _SUMS] += fresh[:, _SUMS]
+    totals[:, _MOST] = np.maximum(totals[:, _MOST], fresh[:, _MOST])
+
+
+def _results(stats: Floats, weights: Floats) -> Results:
+    sums = weights @ stats[:, :7]
+    most = stats[weights > 0][:, _MOST].max(axis=0, initial=0.0)
+    return Results(
+        count=float(sums[books.COUNT]),
+        response=float(sums[books.SUM_R]),
+        max_response=float(most[0]),
+        squared_response=float(sums[books.SQUARES_R]),
+        slowdown=float(sums[books.SUM_H]),
+        max_slowdown=float(most[1]),
+        squared_slowdown=float(sums[books.SQUARES_H]),
+    )

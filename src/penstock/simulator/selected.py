@@ -1,0 +1,106 @@
+"""A simulation whose policy is chosen on the way, with shadows that rehearse the others."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from penstock.errors import NetworkError, nearest
+from penstock.network import Network, checked
+from penstock.qos import Director, Estimates, Selection
+from penstock.simulator.course import Course, Floats
+from penstock.simulator.layout import Feed
+
+Drift: TypeAlias = tuple[float, Mapping[str, float]]
+LATELY_S = 5.0
+
+
+class Make(Protocol):
+    """Makes a run of some policies."""
+
+    def __call__(self, feed: Feed, names: Sequence[str], *, is_shadow: bool) -> Course:
+        """Return it at its beginning."""
+
+
+def checked_drifts(net: Network, drifts: Sequence[Drift]) -> tuple[Drift, ...]:
+    """Return drifts in the order of time, or raise: of operators that are there, to shares that can be."""
+    known = net.operator_by_name
+    for at, shares in drifts:
+        checked(at, "the time of a drift", at_least=0, error=NetworkError)
+        for name, share in shares.items():
+            if name not in known:
+                raise NetworkError(f"there is no operator {name!r} to drift.{nearest(name, known)}")
+            checked(share, f"the selectivity that {name!r} drifts to", at_least=0, error=NetworkError)
+            if known[name].windows and share > 1:
+                raise NetworkError(f"the window join {name!r} keeps a share of pairs: at most 1, not {share}")
+    return tuple(sorted(drifts, key=lambda drift: drift[0]))
+
+
+class Selected:
+    """The run itself, its director, and a shadow of each candidate if the selector makes something of them."""
+
+    def __init__(
+        self, net: Network, feed: Feed, selection: Selection, drifts: Sequence[Drift], make: Make
+    ) -> None:
+        self._net, self._feed = net, feed
+        self.director = Director(selection, start=float(feed.time[0]))
+        self.real = make(feed, selection.candidates, is_shadow=False)
+        names = selection.candidates if self.director.wants_shadows else ()
+        self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}
+        self._drifts = deque(drifts)
+        self._seen = np.zeros((len(net.operators), 2))
+        plain = {each.name: float(each.selectivity) for each in net.operators if not each.windows}
+        self._estimates = Estimates(plain)
+        self._load = None if net.load is None else float(net.load)
+
+    def go(self, progress: Callable[[float], None] | None) -> None:
+        """Run until everything has arrived, with looks, and then until nothing is left."""
+        real, director = self.real, self.director
+        while not real.finished and real.arrived < len(self._feed.time):
+            due = min(director.due, self._drifts[0][0]) if self._drifts else director.due
+            real.go_on(director.policy, due)
+            while self._drifts and self._drifts[0][0] <= real.now:
+                real.become(self._drifts.popleft()[1])
+            if real.finished or real.now >= director.due or real.arrived == len(self._feed.time):
+                self._look()
+            if progress is not None:
+                progress(real.arrived / len(self._feed.time))
+        real.go_on(director.policy, np.inf)
+
+    def _look(self) -> None:
+        weights = self._weights()
+        reading = self.real.read(weights)
+        shadows = {}
+        for name, shadow in self._shadows.items():
+            shadow.go_on(name, reading.now)
+            shadows[name] = shadow.read(weights, reading.now)
+        burst = self._burst(reading.now)
+        load = None if self._load is None or burst is None else self._load * burst
+        self.director.see(reading, load, burst, shadows)
+        self._learn()
+
+    def _weights(self) -> Floats:
+        weighed = self.director.goals.queries
+        return np.array([weighed.get(query.name, 1.0) for query in self._net.queries])
+
+    def _burst(self, now: float) -> float | None:
+        """Return what arrived lately, compared with everything so far."""
+        time, arrived = self._feed.time, self.real.arrived
+        start = float(time[0])
+        if now - start < LATELY_S:
+            return None
+        lately = arrived - int(np.searchsorted(time, now - LATELY_S))
+        return lately / LATELY_S / (arrived / (now - start))
+
+    def _learn(self) -> None:
+        """Let the run and its shadows go on with the selectivities that were measured."""
+        fresh, self._seen = self.real.work_since(self._seen)
+        for operator, (taken, made) in zip(self._net.operators, fresh.tolist(), strict=True):
+            self._estimates.add(operator.name, taken, made)
+        if self._estimates.have_moved():
+            values = self._estimates.values
+            self.real.believe(values)
+            for shadow in self._shadows.values():
+                shadow.become(values)
+                shadow.believe(values)
