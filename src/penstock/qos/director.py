@@ -41,7 +41,7 @@ class Selection:
     every: float = 2.0
     sample: float = 1.0
     warmup: float = 0.0
-    starvation: int = 5
+    starvation: int = 30
     horizon: float = HORIZON_S
     seed: int = 0
     changes: Sequence[tuple[float, Goals | str | Mapping[str, float]]] = ()
@@ -202,9 +202,11 @@ class Director:
         self.selection = replace(self.selection, selector=selector)
 
     def choose_among(self, candidates: Sequence[str]) -> None:
-        """Go on with other candidates."""
+        """Go on with other candidates, which are rehearsed anew: all for as long."""
         self.selection = replace(self.selection, candidates=tuple(candidates))
         self.candidates = tuple(self.selection.candidates)
+        self._shadows.clear()
+        self._rehearsed.clear()
 
     def _choose(self, now: float, load: float | None, burst: float | None, *, is_starved: bool = False) -> None:
         others = tuple(name for name in self.candidates if name != self.policy)

@@ -5,12 +5,13 @@
 A look may come after several windows. Their mean then counts as if each had had it.
 """
 
+import math
 from collections.abc import Mapping
 
 ALPHA = 0.175
 WINDOW = 100
-MOVED = 0.1
-"""By how much an estimate must have moved, of itself, for priorities to be computed anew."""
+MOVED = 4.0
+"""Standard errors by which an estimate must move for priorities to be computed anew: noise does not do."""
 _LEAST = 1e-6
 
 
@@ -42,14 +43,20 @@ class Estimates:
         taken, made = before[0] + taken, before[1] + made
         windows = int(taken // self._window)
         if windows:
-            stays = (1 - self._alpha) ** windows
-            self.values[name] = max(stays * self.values[name] + (1 - stays) * made / taken, _LEAST)
+            value, moves = self.values[name], 1 - (1 - self._alpha) ** windows
+            # as a step from the old value: what was 1 and stays 1 is 1 to the last bit
+            self.values[name] = max(value + moves * (made / taken - value), _LEAST)
             taken, made = 0.0, 0.0
         self._open[name] = (taken, made)
 
     def have_moved(self) -> bool:
         """Return whether an estimate has moved far from what was last used; then they are used from now on."""
-        moved = any(abs(new - self._used[name]) > MOVED * self._used[name] for name, new in self.values.items())
+        moved = any(abs(new - self._used[name]) > MOVED * self._error(new) for name, new in self.values.items())
         if moved:
             self._used = dict(self.values)
         return moved
+
+    def _error(self, share: float) -> float:
+        """Return the standard error of the average of windows, of which each is a count of passing tuples."""
+        spread = share * (1 - share) if share < 1 else share
+        return math.sqrt(self._alpha / (2 - self._alpha) * spread / self._window) + _LEAST

@@ -9,14 +9,17 @@ asked for, from what the engine has counted since it began.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from penstock.errors import QosError
-from penstock.qos.readings import Reading
+from penstock.qos.readings import Reading, added
 
 WEIGHT = 0.875
 """Of the older value in an average, P04 §6.1."""
+
+MADE = ("output_rate", "throughput")
+"""Statistics that count only what was made."""
 
 Of = Literal["plan", "query", "operator", "queue"]
 Compute = Callable[[Any], float | None]
@@ -140,6 +143,15 @@ class Statistics:
         self.policies.setdefault(policy, View(self._weight)).add(self.current, reading.seconds)
         self.overall.add(self.current, reading.seconds)
         return self.current
+
+    def whole(self, reading: Reading) -> dict[str, float]:
+        """Return the plan's statistics with what waits counted as if it came now.
+
+        Otherwise a policy shines by what it puts off: the response of what it never serves is never seen.
+        """
+        values = self.computed("plan", replace(reading, results=added([reading.results, reading.pending])))
+        made = {name: value for name, value in self.computed("plan", reading).items() if name in MADE}
+        return values | made
 
     def computed(self, of: Of, what: object) -> dict[str, float]:
         """Return the statistics of one thing: those that are known of it."""

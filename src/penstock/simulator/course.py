@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -47,6 +48,7 @@ class Course:
         self._held: dict[tuple[str, int], int] = {}
         self._totals = np.zeros_like(self.state.stats)
         self._work = np.zeros((len(self.net.operators), 2))
+        self._queues = {str(edge): place for edge, place in wiring.edge.items()}
         self._waiting = np.zeros((len(self.net.edges), 4))
         self._leads = np.zeros((len(self.net.edges), len(self.net.queries)))
         """How many results of each query come of a tuple in a queue."""
@@ -57,7 +59,10 @@ class Course:
         self._last = self.now
         self._area = 0.0
         self._peak = 0.0
-        self._plan(self.net)
+        self._known = self.net
+        self._plans: dict[str, list[Plan]] = {}
+        self._settled: dict[str, int] = {}
+        self._numbers = lists.array
 
     @property
     def now(self) -> float:
@@ -69,25 +74,32 @@ class Course:
         """How many tuples have arrived."""
         return int(self.state.ints[kernel.ARRIVED])
 
-    def _plan(self, known: Network) -> None:
-        """Rank by what is known of the network; queues stay as they are."""
-        wiring = copy(self._wiring)
-        wiring.net = known
-        self._plans: dict[str, list[Plan]] = {}
-        for name, policy in self._policies.items():
-            each = [policy] if policy.saving is None else [policy, policy.saving.policy]
-            self._plans[name] = [self._make(wiring, one, self._lists) for one in each]
-        plans = [plan for each in self._plans.values() for plan in each]
-        for plan in [*plans, *plans]:
-            plan.reach(self._reached)
-        for plan in plans:
-            plan.settle(self._reached)
-        self._numbers = self._lists.array
-
     def believe(self, selectivities: Mapping[str, float]) -> None:
         """Rank by other selectivities from now on."""
+        self._known = self.net.measured(selectivities=dict(selectivities))
+        self._plans.clear()
         del self._lists.numbers[self._wired :]
-        self._plan(self.net.measured(selectivities=dict(selectivities)))
+
+    def _planned(self, name: str) -> list[Plan]:
+        """Return the plans of a policy, by what is known of the network; queues stay as they are.
+
+        A plan knows the queues in which something may wait. Others may have been filled since by other policies.
+        """
+        if name not in self._plans:
+            wiring = copy(self._wiring)
+            wiring.net = self._known
+            policy = self._policies[name]
+            each = [policy] if policy.saving is None else [policy, policy.saving.policy]
+            self._plans[name] = [self._make(wiring, one, self._lists) for one in each]
+            for plan in self._plans[name] * 2:
+                plan.reach(self._reached)
+            self._numbers = self._lists.array
+            self._settled.pop(name, None)
+        if self._settled.get(name) != len(self._reached):
+            for plan in self._plans[name]:
+                plan.settle(self._reached)
+            self._settled[name] = len(self._reached)
+        return self._plans[name]
 
     def become(self, selectivities: Mapping[str, float]) -> None:
         """Let operators have other selectivities from now on."""
@@ -99,7 +111,7 @@ class Course:
 
     def go_on(self, policy: str, until: float) -> None:
         """Run by a policy until a time, or until nothing is left."""
-        state, plans = self.state, self._plans[policy]
+        state, plans = self.state, self._planned(policy)
         options = self._options[policy]._replace(until=until)
         if len(plans) == 1:
             state.ints[kernel.MODE] = 0
@@ -125,7 +137,8 @@ class Course:
         end = self.now if now is None else max(now, self.now)
         seconds = max(end - self._last, 1e-12)
         area, memory = float(state.floats[books.AREA]), float(state.floats[books.MEMORY])
-        waits = self._wait(end)
+        self._wait(end)
+        waits = self._waiting
         reading = Reading(
             now=end,
             seconds=seconds,
@@ -135,9 +148,9 @@ class Course:
             waiting=float(waits[:, ages.TUPLES].sum()),
             oldest=float(waits[:, ages.OLDEST].max(initial=0.0)),
             pending=self._pending(weights),
-            queries=_ByName(self.net.query_place, self._query),
-            operators=_ByName(self._wiring.operator, self._operator),
-            queues=_ByName({str(edge): place for edge, place in self._wiring.edge.items()}, self._queue),
+            queries=_ByName(self.net.query_place, partial(_query, self._totals.copy())),
+            operators=_ByName(self._wiring.operator, partial(self._operator, self._work.copy())),
+            queues=_ByName(self._queues, partial(self._queue, waits.copy())),
         )
         self._peak = max(self._peak, reading.peak)
         self._last, self._area = end, area
@@ -156,13 +169,12 @@ class Course:
         self.state.floats[books.PEAK] = max(self._peak, float(self.state.floats[books.PEAK]))
         return self.state
 
-    def _wait(self, now: float) -> Floats:
-        """Return what waits in each queue, and for how long: see `ages`."""
+    def _wait(self, now: float) -> None:
+        """See what waits in each queue, and for how long: see `ages`."""
         measure(
             self._wiring.edges, self._wiring.streams, self.state.nodes, self._feed.numbers, self._feed.time, now,
             self._waiting,
         )  # fmt: skip
-        return self._waiting
 
     def _pending(self, weights: Floats) -> Results:
         """Return the results that may be expected of what waits, with the time it has waited."""
@@ -180,16 +192,13 @@ class Course:
             squared_slowdown=float(squared @ waits[:, ages.SQUARES]),
         )
 
-    def _query(self, place: int) -> Results:
-        return _results(self._totals[place : place + 1], np.ones(1))
-
-    def _operator(self, place: int) -> Work:
-        taken, made = self._work[place]
+    def _operator(self, work: Floats, place: int) -> Work:
+        taken, made = work[place]
         costs = self._wiring.edges["cost"][self._wiring.edges["operator"] == place]
         return Work(float(taken), float(made), float(taken * costs.mean()))
 
-    def _queue(self, place: int) -> Waiting:
-        length = float(self._wait(self._last)[place, ages.TUPLES])
+    def _queue(self, waits: Floats, place: int) -> Waiting:
+        length = float(waits[place, ages.TUPLES])
         return Waiting(length, length * float(self._wiring.edges[place]["size"]))
 
 
@@ -207,6 +216,10 @@ class _ByName(Mapping[str, Thing]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def _query(totals: Floats, place: int) -> Results:
+    return _results(totals[place : place + 1], np.ones(1))
 
 
 def _add(totals: Floats, fresh: Floats) -> None:

@@ -14,6 +14,8 @@ from penstock.simulator.layout import Feed
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
 LATELY_S = 5.0
+FEW = 10
+"""Tuples that what is thought of an operator counts for, beside what it did since the last look."""
 
 
 class Make(Protocol):
@@ -94,13 +96,18 @@ class Selected:
         return lately / LATELY_S / (arrived / (now - start))
 
     def _learn(self) -> None:
-        """Let the run and its shadows go on with the selectivities that were measured."""
+        """Let the run go on with the selectivities that were learnt.
+
+        Shadows rank by the same; but their tuples fare as those of the run just did, whatever is thought of that.
+        """
         fresh, self._seen = self.real.work_since(self._seen)
+        known, lately = self._estimates.values, {}
         for operator, (taken, made) in zip(self._net.operators, fresh.tolist(), strict=True):
-            self._estimates.add(operator.name, taken, made)
+            if operator.name in known:
+                lately[operator.name] = (made + FEW * known[operator.name]) / (taken + FEW)
+                self._estimates.add(operator.name, taken, made)
+        for shadow in self._shadows.values():
+            shadow.become(lately)
         if self._estimates.have_moved():
-            values = self._estimates.values
-            self.real.believe(values)
-            for shadow in self._shadows.values():
-                shadow.become(values)
-                shadow.believe(values)
+            for course in (self.real, *self._shadows.values()):
+                course.believe(known)

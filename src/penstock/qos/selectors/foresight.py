@@ -5,25 +5,26 @@ candidate works alone on what really arrives, in a *shadow*: a model of the engi
 What a shadow comes to is what its policy would have come to; nothing has to be tried on the queries themselves,
 and load and bursts are in it as they are.
 
-    promise = loss of the shadow over the horizon · what its policy really came to ÷ what its shadow did
+    promise = loss of the shadow over the horizon × by how much more its policy fell short of it than others did
 
 The policy with the least promise runs, unless the present one is within a margin of it. A model is never quite
-right: the second factor is learnt from the periods in which a policy ran, and taken for the mean of the others
-where it has not. Before there are shadows, or where an engine has none, policies are ranked by what they are
-known to minimise.
+right. What it errs by at all, policies have in common, and that is followed quickly; what one errs by more than
+the others shows when policies change, and is learnt slowly. Before there are shadows, or where an engine has none,
+policies are ranked by what they are known to minimise.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from penstock.qos.goals import Goals
-from penstock.qos.readings import Reading, added
+from penstock.qos.readings import Reading
 from penstock.qos.selectors.selector import Choice, Situation
 
 MARGIN = 0.01
-TRUST = 20.0
-"""Periods after which what a policy really came to counts half."""
+COMMON, OWN = 0.3, 10.0
+"""How quickly the common error follows; and after how many periods a policy's own is believed by half."""
+FARTHEST = 1.0
+"""Of the logarithm of real ÷ rehearsed in a period. Where one of two queues was empty, it has no bound."""
 IDLE_LOAD = 0.3
 """Below it hardly anything waits: whatever runs may go on."""
 
@@ -47,17 +48,14 @@ KNOWN_FOR: Mapping[str, Sequence[str]] = {
 """Policies by what they are known to be good for, the best first: PAPERS §3, and the experiments of the papers."""
 
 
-_MADE = ("output_rate", "throughput")
-"""What counts only what was made."""
-
-
 class Foresight:
     """Runs the policy whose shadow promises most."""
 
     def __init__(self, seed: int = 0, *, margin: float = MARGIN) -> None:
         self._margin = margin
         self._scores: dict[str, float] = {}
-        self._bias: dict[str, tuple[float, int]] = {}
+        self._common = 0.0
+        self._own: dict[str, tuple[float, int]] = {}
         self._goals: Goals | None = None
 
     @property
@@ -69,7 +67,8 @@ class Foresight:
         """Return the policy that promises most."""
         if situation.goals != self._goals:
             self._goals = situation.goals
-            self._bias.clear()
+            self._common = 0.0
+            self._own.clear()
         self._learn(situation)
         promises = self._promises(situation)
         if len(promises) < len(situation.candidates):
@@ -89,18 +88,18 @@ class Foresight:
             return
         real, thought = situation.goals.loss(situation.period), _loss(situation, rehearsed)
         if real and thought:
-            mean, count = self._bias.get(policy, (0.0, 0))
-            self._bias[policy] = (mean + (math.log(real / thought) - mean) / (count + 1), count + 1)
+            own, periods = self._own.get(policy, (0.0, 0))
+            missed = math.log(real / thought) - self._common - own
+            self._own[policy] = (own + missed / (periods + OWN), periods + 1)
+            self._common += COMMON * missed
 
     def _promises(self, situation: Situation) -> dict[str, float]:
-        shrunk = {name: mean * count / (count + TRUST) for name, (mean, count) in self._bias.items()}
-        usual = sum(shrunk.values()) / len(shrunk) if shrunk else 0.0
         found = {}
         for name in situation.candidates:
             reading = situation.shadows.get(name)
             loss = None if reading is None else _loss(situation, reading)
             if loss:
-                found[name] = loss * math.exp(shrunk.get(name, usual))
+                found[name] = loss * math.exp(self._own.get(name, (0.0, 0))[0])
         return found
 
     def _by_repute(self, situation: Situation) -> str:
@@ -112,13 +111,7 @@ class Foresight:
 
 
 def _loss(situation: Situation, reading: Reading) -> float | None:
-    """Return the loss of a shadow, what still waits included: a policy does not shine by what it puts off."""
-    whole = replace(reading, results=added([reading.results, reading.pending]))
-    values = situation.statistics.computed("plan", whole)
-    values |= {
-        name: each for name, each in situation.statistics.computed("plan", reading).items() if name in _MADE
-    }
-    return situation.goals.loss(values)
+    return situation.goals.loss(situation.statistics.whole(reading))
 
 
 def _rank(policy: str, goals: Goals) -> float:

@@ -1,0 +1,1 @@
+"""How far selectors are from the best single policy in hindsight."""

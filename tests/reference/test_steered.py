@@ -1,0 +1,86 @@
+"""A run that changes its policy on the way: the compiled simulator against the plain one, to the last bit."""
+
+import math
+
+import numpy as np
+import pytest
+
+from penstock.policies import Exhaustive, Limited, Scheduler, Workload, policy_named
+from penstock.simulator.course import Course
+from penstock.simulator.layout import Feed, Lists, Wiring
+from penstock.simulator.plain import Plain
+from penstock.simulator.simulate import _Run, checked_times
+from tests.reference.networks import chains, network
+
+POLICIES = ("fifo", "chain", "mtiq", "round_robin", "hnr", "bsd", "simplified_segment", "aurora")
+
+
+class Steered(Plain):
+    """The plain reference, with a scheduler for each policy that takes its turn."""
+
+    def steer(self, turns):
+        schedulers = {name: Scheduler(self.net, policy_named(name)) for _, name in turns}
+        turns = list(turns)
+        while True:
+            while turns and self.now >= turns[0][0]:
+                self.scheduler = schedulers[turns.pop(0)[1]]
+            self.settle()
+            units = self.scheduler.choose(self.now, self.look)
+            if units:
+                self.runs.append((self.now, units[0].name))
+                for unit in units:
+                    self.serve(unit)
+            elif self.coming:
+                self.pass_time(self.coming[0][0])
+            else:
+                return self
+
+
+def steered(net, times, turns, seed, service):
+    run = _Run(
+        net=net, times=checked_times(net, times), policy=policy_named(turns[0][1]), seed=seed, setup_cost=0.0,
+        memory=None, service=service, blocking=False, attributes=None, adaptive=None, decision_cost=0.0,
+        search="scan", bins=16, detail=True, by_scan=False,
+    )  # fmt: skip
+    feed, lists = Feed(net, run.times, None), Lists()
+    wiring = Wiring(net, feed, lists, seed, False, None)
+    policies = {name: policy_named(name) for _, name in turns}
+    course = Course(feed, wiring, lists, policies, run._plan, lambda policy: run._options(policy.saving), 16)
+    readings = []
+    for (_, name), until in zip(turns, [*(start for start, _ in turns[1:]), math.inf], strict=True):
+        course.go_on(name, until)
+        readings.append(course.read(np.ones(len(net.queries))))
+    return course, readings
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_same_to_the_last_bit(seed):
+    random = np.random.default_rng(seed)
+    net, times = (chains if seed % 2 else network)(random)
+    service = [Limited(1), Exhaustive(), Workload(0.5, 2)][seed % 3]
+    starts = [-1.0, *sorted(random.choice(64, 5, replace=False) * 0.25)]
+    turns = [(start, str(random.choice(POLICIES))) for start in starts]
+    expected = Steered(net, times, policy_named("fifo"), seed, service=service).steer(turns)
+    course, readings = steered(net, times, turns, seed, service)
+    state = course.close()
+    names = [query.name for query in net.queries]
+    got = [(t, names[int(q)], int(n), r, h) for t, q, n, r, h in state.detail().departures]
+    assert got == [tuple(departure) for departure in expected.departures]
+    assert [start for start, _ in state.detail().runs.tolist()] == [start for start, _ in expected.runs]
+    # what was read at each look, beside the departures themselves
+    assert sum(each.results.count for each in readings) == len(expected.departures)
+    since = -math.inf
+    for look in readings:
+        left = [each for each in expected.departures if since < each.time <= look.now]
+        if all(each.time not in (since, look.now) for each in left):
+            assert look.results.count == len(left)
+            assert look.results.max_response == max((each.response for each in left), default=0.0)
+            assert look.results.squared_slowdown == pytest.approx(sum(each.slowdown**2 for each in left))
+        since = look.now
+    assert readings[-1].waiting == 0
+    for operator in net.operators:
+        work = readings[-1].operators[operator.name]
+        if all(source in times for source in operator.inputs):
+            assert work.taken == sum(len(times[source]) for source in operator.inputs)
+        for query in net.queries_at.get(operator.name, ()):
+            assert work.made == sum(each.query == query for each in expected.departures)
