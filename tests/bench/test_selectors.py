@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from penstock.bench.selectors.run import SELECTORS, comparisons, compared, loss_of
+from penstock.bench.selectors.run import SELECTORS, compared, comparisons, loss_of
 from penstock.bench.selectors.workloads import workloads
 from penstock.qos import Chosen, Goals, Look, Reading, Results
 

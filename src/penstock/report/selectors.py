@@ -23,12 +23,16 @@ def page(found: Mapping[str, Any]) -> str:
     machine = found["machine"]
     under = (
         f"{machine['processor']}, {machine['cores']} cores; {len(found['workloads'])} workloads of "
-        f"{found['seconds']:g} s in the simulator, {len(found['seeds'])} seeds. Regret: how much worse a selector "
+        f"{found['seconds']:g} s in the simulator, seeds {', '.join(map(str, found['seeds']))}. Regret: how much worse a selector "
         "did than the best single policy on the same tuples."
     )
     names = list(found["selectors"])
     rows = [
-        [row["kind"], row["name"], "; ".join(row["goals"]), *(f"{row['regret'][name]:.1f}" for name in names)]
+        [
+            f"{row['name']} ({row['kind']})",
+            ", ".join(dict.fromkeys(run["best"] for run in row["runs"])),
+            *(f"{row['regret'][name]:.1f}" for name in names),
+        ]
         for row in found["workloads"]
     ]
     parts = [
@@ -39,7 +43,7 @@ def page(found: Mapping[str, Any]) -> str:
             "The axis is linear up to 10 % and logarithmic beyond: roulette loses up to thousands of percent."
         ),
         heading("Regret in %"),
-        table(("", "workload", "goals", *names), rows),
+        table(("", "best policy", *names), rows),
     ]
     return html("What choosing the policy on the way loses", under, parts)
 
@@ -57,11 +61,11 @@ def _bars(found: Mapping[str, Any]) -> go.Figure:
             orientation="h",
             marker_color=_COLOURS.get(name),
         )
-    styled(figure, "Regret against the best single policy in hindsight", "%", "")
+    styled(figure, "", "regret against the best single policy in hindsight, %", "")
     marks = [-10, 0, 5, 10, 100, 1000]
     figure.update_xaxes(tickvals=[_shown(mark) for mark in marks], ticktext=[str(mark) for mark in marks])
     figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_layout(height=60 + 48 * len(labels), bargap=0.25)
+    figure.update_layout(height=60 + 48 * len(labels), bargap=0.25, legend={"y": 1.0, "yanchor": "bottom"})
     return figure
 
 
