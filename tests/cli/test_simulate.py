@@ -193,6 +193,21 @@ def test_levels_blocking_and_combinators_reach_the_simulator():
     assert simulated("bbdm03_join", "--tuples", 300, "-p", "hr", "--no-blocking")["blocking"] is False
 
 
+def test_policies_are_chosen_by_goals():
+    found = simulated(
+        "bbdm03_four", "--tuples", 2000, "-p", "fifo", "-p", "chain", "--qos", "memory", "--selector", "foresight",
+        "--selector", "roulette",
+    )  # fmt: skip
+    by_name = {each["policy"]: each for each in found["policies"]}
+    assert list(by_name) == ["fifo", "chain", "foresight", "roulette"]
+    assert by_name["chain"]["chosen"] is None
+    assert by_name["foresight"]["chosen"]["shares"] == {"fifo": 0.0, "chain": 1.0}
+    assert by_name["foresight"]["metrics"]["mean_memory"] == by_name["chain"]["metrics"]["mean_memory"]
+    assert len({each["metrics"]["outputs"] for each in found["policies"]}) == 1
+    screen = invoked("bbdm03_four", "--tuples", 500, "-p", "fifo", "-p", "chain", "--qos", "memory").output
+    assert "foresight ran chain 100%; 0 changes, to minimize queue_memory 1." in screen
+
+
 def test_the_screen_fits_and_marks_the_best():
     result = invoked(EXAMPLE, "--tuples", 1000, "-p", "fifo", "-p", "hnr", "-p", "bsd.level('operator').every(20)")
     assert result.exit_code == 0
@@ -286,6 +301,8 @@ def test_a_stream_without_a_rate_needs_a_trace(file):
         ([], "give a network file or a population"),
         ([EXAMPLE, "-p", "hrn"], "there is no policy 'hrn'. Did you mean"),
         ([EXAMPLE, "-p", "bsd.evry(2)"], "Did you mean 'every'?"),
+        ([EXAMPLE, "--qos", "latencies"], "Did you mean 'latency'?"),
+        ([EXAMPLE, "--selector", "rulette"], "Did you mean 'roulette'?"),
         ([EXAMPLE, "--load", 0], "must be above 0"),
         ([EXAMPLE, "--load", "nan"], "must be above 0"),
         ([EXAMPLE, "--tuples", 9, "--seconds", 9], "not both"),

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +13,10 @@ from penstock.cli import simulation, simulation_screen
 from penstock.cli.problem import seconds as in_seconds
 from penstock.cli.signals import INTERRUPTED
 from penstock.cli.style import in_a_folder, spinner, wide_console
-from penstock.errors import PlanError, PolicyError
+from penstock.errors import PlanError, PolicyError, QosError
 from penstock.policies import Policy, policy_named
+from penstock.qos import DEFAULT as DEFAULT_GOALS
+from penstock.qos import SELECTORS, Goals, Selection
 
 DEFAULT = ("fifo", "hr", "hnr", "bsd", "chain")
 TUPLES = 20_000
@@ -95,6 +97,21 @@ def simulate(
             "--blocking/--no-blocking", help="Joins wait for an empty input. Default: as the population has it."
         ),
     ] = None,
+    qos: Annotated[
+        str | None,
+        typer.Option(
+            "--qos",
+            metavar="GOALS",
+            help="Also choose among the policies on the way, by goals as in SET qos: latency, "
+            "'minimize avg_slowdown 0.7, minimize queue_memory 0.3'.",
+        ),
+    ] = None,
+    selectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--selector", metavar="NAME", help=f"By which selector, once for each: {', '.join(SELECTORS)}."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Write plots to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder),
@@ -111,6 +128,7 @@ def simulate(
     Examples: `penstock simulate examples/network.toml`;
     `penstock simulate sclp08 --queries 100 --load 0.9 -p hnr -p "bsd.every(20)"`;
     `penstock simulate bbdm03_join -p fifo -p chain --report chain.html`;
+    `penstock simulate sclp08 --queries 50 --qos latency --selector foresight --selector roulette`;
     `penstock simulate examples/network.toml --trace packets=packets.csv --column time --json`
     """
     if listed:
@@ -123,6 +141,7 @@ def simulate(
     if column is not None and not traces:
         raise typer.BadParameter("there is no --trace that could have a column", param_hint="--column")
     chosen = _policies(policies or DEFAULT, level)
+    choosing = _selections(qos, selectors, chosen, seed)
     paid = _setup_cost(setup_cost)
     with spinner("building the network …", hidden=as_json):
         from penstock.cli.workload import with_processes, workload_named
@@ -140,7 +159,7 @@ def simulate(
         "blocking": work.blocking if blocking is None else blocking,
     }
     hidden = as_json and not sys.stdout.isatty()
-    runs, interrupted = simulation.run(work.network, times, chosen, options, hidden=hidden)
+    runs, interrupted = simulation.run(work.network, times, {**chosen, **choosing}, options, hidden=hidden)
     found = simulation.described(work, times, runs, {**options, "level": level}, chosen, interrupted)
     if report and runs:
         from penstock.report.simulation import page
@@ -162,6 +181,26 @@ def _policies(names: Sequence[str], level: str | None) -> dict[str, Policy]:
             found[name.strip()] = policy if level is None else policy.level(level)  # type: ignore[arg-type]
         except PolicyError as error:
             raise typer.BadParameter(str(error), param_hint="--policy") from error
+    return found
+
+
+def _selections(
+    qos: str | None, selectors: Sequence[str] | None, policies: Mapping[str, Policy], seed: int
+) -> dict[str, Selection]:
+    """Return what chooses among the policies, by the name of the selector."""
+    if qos is None and not selectors:
+        return {}
+    try:
+        goals = DEFAULT_GOALS if qos is None else Goals.parse(qos)
+    except QosError as error:
+        raise typer.BadParameter(str(error), param_hint="--qos") from error
+    candidates = list(dict.fromkeys(policy.name for policy in policies.values()))
+    found = {}
+    for name in selectors or ("foresight",):
+        try:
+            found[name] = Selection(goals, name, candidates, seed=seed)
+        except QosError as error:
+            raise typer.BadParameter(str(error), param_hint="--selector") from error
     return found
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from penstock.cli.style import plural
 from penstock.network import Network
 from penstock.policies import Policy
+from penstock.qos import Chosen, Selection
 
 if TYPE_CHECKING:
     from penstock.cli.workload import Workload
@@ -27,12 +28,15 @@ SILENT_S = 2.0
 def run(
     network: Network,
     times: Mapping[str, "Times"],
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, Policy | Selection],
     options: Mapping[str, Any],
     *,
     hidden: bool,
 ) -> tuple[dict[str, "Result"], bool]:
-    """Simulate the policies one after the other; return those that finished, and whether Ctrl-C ended it."""
+    """Simulate policies, and choices among them, one after the other.
+
+    Return those that finished, and whether Ctrl-C ended it.
+    """
     from penstock.simulator.compiled import kernel, lanes
     from penstock.simulator.simulate import simulate
 
@@ -173,6 +177,16 @@ def _policy(name: str, result: "Result", classes: Mapping[str, str]) -> dict[str
         "decisions": result.decisions,
         "seconds": result.seconds,
         "elapsed": result.elapsed,
+        "chosen": None if result.chosen is None else _chosen(result.chosen),
+    }
+
+
+def _chosen(chosen: Chosen) -> dict[str, Any]:
+    return {
+        "goals": str(chosen.goals),
+        "shares": chosen.shares,
+        "switches": chosen.switches,
+        "statistics": chosen.values(),
     }
 
 

@@ -36,10 +36,21 @@ def shown(found: Mapping[str, Any]) -> Iterator[RenderableType]:
     if found["policies"]:
         yield Text(_results(found["policies"]))
         yield _table(found["policies"])
+        yield from _chosen(found["policies"])
     for note in found["notes"]:
         yield Text(note, style="yellow")
     if found["unfinished"]:
         yield Text(f"Stopped: {', '.join(found['unfinished'])} did not finish.", style="yellow")
+
+
+def _chosen(policies: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """Yield what each selector ran."""
+    for each in policies:
+        if each["chosen"]:
+            shares = sorted(each["chosen"]["shares"].items(), key=lambda item: -item[1])
+            ran = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.005)
+            switches = plural(each["chosen"]["switches"], "change")
+            yield Text(f"{each['policy']} ran {ran}; {switches}, to {each['chosen']['goals']}.")
 
 
 def _simulated(found: Mapping[str, Any]) -> Iterator[Text]:
