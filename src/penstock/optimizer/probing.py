@@ -7,14 +7,18 @@ cheapest way to each set follows from the cheapest ways to the sets that lack on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from penstock.optimizer.boxes import Load, Parts, best_kept
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.sets import Floats, Ints, Sets
 from penstock.optimizer.trees import retraced
+
+_LEAST_RATE = 1e-9
+"""What arrives of a stream that is dropped whole: not quite nothing, which no window could be reckoned with."""
 
 Orders = Mapping[str, tuple[str, ...]]
 """For each stream, the others in the order in which its rows probe them."""
@@ -27,6 +31,16 @@ class ProbeCosts:
     row: float
     pair: float
     result: float
+
+
+@dataclass(frozen=True)
+class ProbedPlan:
+    """Orders with drop boxes: the share kept of each stream, what comes out a second, what that takes."""
+
+    orders: Orders
+    keep: Mapping[str, float]
+    rate: float
+    utilization: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +85,66 @@ class Probing:
         """Return how many results a row of a stream finds."""
         place = self.problem.streams.index(name)
         return float(self._sets.windows[-1] * self._sets.full[place]) / float(self.problem.rates[name])
+
+    def shed(self, budget: float) -> ProbedPlan:
+        """Return the orders and the drop boxes that keep most results within a budget (AN04 4.2).
+
+        With windows of time a stream that is thinned is worth probing first where it was not before; so plans are
+        improved together with the boxes, which need not end at the best.
+        """
+        names = self.problem.streams
+
+        def cheapest(shares: Floats) -> Load:
+            orders = self.keeping(dict(zip(names, shares.tolist(), strict=True))).best
+            return Load(self.rate_parts(), self.cost_parts(orders))
+
+        shares = best_kept(cheapest, len(names), budget)
+        keep = dict(zip(names, shares.tolist(), strict=True))
+        after = self.keeping(keep)
+        return ProbedPlan(after.best, keep, after.rate, after.utilization(after.best))
+
+    def keeping(self, keep: Mapping[str, float]) -> "Probing":
+        """Return what is left when only these shares are kept: less arrives, windows of time hold less."""
+        rates = {name: max(float(rate) * keep[name], _LEAST_RATE) for name, rate in self.problem.rates.items()}
+        return replace(self, problem=replace(self.problem, rates=rates))
+
+    def rate_parts(self, last: str | None = None) -> Parts:
+        """Return the results a second by the shares kept; of one stream's rows as the last, if it is named."""
+        whole = (1 << self._sets.n) - 1
+        places = [self.problem.streams.index(name) for name in ([last] if last else self.problem.streams)]
+        return Parts.of(
+            self._sets.n,
+            [
+                (float(self._sets.windows[-1] * self._sets.full[each]), self._shares(each, whole))
+                for each in places
+            ],
+        )
+
+    def cost_parts(self, orders: Orders) -> Parts:
+        """Return what the rows of these streams take of a processor, by the shares kept."""
+        names = self.problem.streams
+        parts: list[tuple[float, list[int]]] = []
+        for name, order in orders.items():
+            first = names.index(name)
+            arriving, some = float(self._sets.full[first]), 1 << first
+            parts.append((arriving * float(self._sets.base[first]), [first]))
+            for each in map(names.index, order):
+                found, shares = arriving * float(self._sets.windows[some]), self._shares(first, some)
+                linked = self.costs.pair * float(self._linked[some | 1 << each] / self._linked[some])
+                held = float(self._sets.windows[1 << each])
+                coming = held * float(self._sets.full[each]) * self.spans.get(name, 0.0)
+                parts.append((found * self.costs.row, shares))
+                parts.append((found * linked * held, [*shares, each] if self._sets.timed[each] else shares))
+                parts.append((found * linked * coming, [*shares, each]))
+                some |= 1 << each
+            results = arriving * float(self._sets.windows[some])
+            parts.append((results * self.costs.result, self._shares(first, some)))
+        return Parts.of(self._sets.n, parts)
+
+    def _shares(self, first: int, some: int) -> list[int]:
+        """Return the streams by whose shares falls what rows of the first find in some: windows of time."""
+        inside = self._sets.members[some] & self._sets.timed
+        return [first, *(int(each) for each in np.flatnonzero(inside) if each != first)]
 
     @cached_property
     def _sets(self) -> Sets:

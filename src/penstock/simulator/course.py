@@ -39,6 +39,9 @@ class Course:
         self.net: Network = wiring.net
         self.state = State(self.net, feed, bins)
         self.finished = False
+        wiring.streams = np.append(
+            wiring.streams, np.zeros(1, records.STREAM)
+        )  # of what is dropped: nobody reads it
         self._feed, self._wiring, self._lists = feed, wiring, lists
         self._wired = len(lists.numbers)
         """How many of the lists are the network's: those behind them are of plans."""
@@ -108,6 +111,10 @@ class Course:
             operator["selectivity"] = share
             if operator["kind"] != records.JOIN:
                 operator["kind"] = records.FILTER if share <= 1 else records.COPIES
+
+    def expect(self, stream: int, tuples: int) -> None:
+        """Let so many tuples of a stream arrive in all."""
+        self._wiring.streams["total"][stream] = tuples
 
     def go_on(self, policy: str, until: float) -> None:
         """Run by a policy until a time, or until nothing is left."""

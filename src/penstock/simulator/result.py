@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from penstock.simulator.compiled.books import (
     SUM_H,
     SUM_R,
 )
+
+if TYPE_CHECKING:
+    from penstock.simulator.thinning import Shed
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,6 +86,8 @@ class Result:
     detail: Detail | None = field(default=None, repr=False)
     chosen: Chosen | None = field(default=None, repr=False)
     """How policies were chosen, if they were."""
+    shed: "Shed | None" = field(default=None, repr=False)
+    """What was dropped, if something might be."""
 
     @cached_property
     def metrics(self) -> dict[str, float]:

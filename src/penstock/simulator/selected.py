@@ -11,6 +11,7 @@ from penstock.network import Network, checked
 from penstock.qos import Director, Estimates, Selection
 from penstock.simulator.course import Course, Floats
 from penstock.simulator.layout import Feed
+from penstock.simulator.thinning import Thinning
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
 LATELY_S = 5.0
@@ -43,7 +44,13 @@ class Selected:
     """The run itself, its director, and a shadow of each candidate if the selector makes something of them."""
 
     def __init__(
-        self, net: Network, feed: Feed, selection: Selection, drifts: Sequence[Drift], make: Make
+        self,
+        net: Network,
+        feed: Feed,
+        selection: Selection,
+        drifts: Sequence[Drift],
+        make: Make,
+        thinning: Thinning | None = None,
     ) -> None:
         self._net, self._feed = net, feed
         self.director = Director(selection, start=float(feed.time[0]))
@@ -51,6 +58,7 @@ class Selected:
         names = selection.candidates if self.director.wants_shadows else ()
         self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}
         self._drifts = deque(drifts)
+        self._thinning = thinning
         self._seen = np.zeros((len(net.operators), 2))
         plain = {each.name: float(each.selectivity) for each in net.operators if not each.windows}
         self._estimates = Estimates(plain)
@@ -81,6 +89,9 @@ class Selected:
         load = None if self._load is None or burst is None else self._load * burst
         self.director.see(reading, load, burst, shadows)
         self._learn()
+        if self._thinning is not None:
+            courses = (self.real, *self._shadows.values())
+            self._thinning.look(reading, self._estimates.values, self.director.due, courses)
 
     def _weights(self) -> Floats:
         weighed = self.director.goals.queries

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import ArrivalError, NetworkError, PolicyError, RunError, nearest
+from penstock.errors import ArrivalError, NetworkError, PolicyError, QosError, RunError, nearest
 from penstock.network import Network, Number, checked
 from penstock.policies import Exhaustive, Limited, Policy, Service, Thresholds, Workload, policy_named
 from penstock.policies.policy import Saving
 from penstock.qos import Selection
+from penstock.qos.shedding import SheddingRules
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import kernel, records
 from penstock.simulator.course import Course
@@ -21,6 +22,7 @@ from penstock.simulator.layout import Feed, Lists, Plan, Wiring
 from penstock.simulator.result import Result
 from penstock.simulator.selected import Drift, Selected, checked_drifts
 from penstock.simulator.state import State, interruptible
+from penstock.simulator.thinning import Thinning
 
 BINS = 256
 Progress = Callable[[float], None]
@@ -61,6 +63,7 @@ def simulate(
     detail: bool = False,
     by_scan: bool = False,
     drifts: Sequence[Drift] = (),
+    shed: bool | SheddingRules = False,
     progress: Progress | None = None,
 ) -> Result:
     """Run `policy` on `net` until every arrival is served, and return what came of it.
@@ -70,7 +73,7 @@ def simulate(
     otherwise, through the operators of its unit without stopping.
 
     - `setup_cost`: c0, paid once a run; a policy reckons with it, unless it is ``plain()``.
-    - `memory`: the limit of a threshold policy.
+    - `memory`: the limit of a threshold policy, and of shedding.
     - `blocking`: window joins take their inputs in the order of time, and wait while one is empty (BBDM03), unless
       nothing will come through it any more.
       Otherwise they take what is served, and results are the same pairs in another order; windows of rows then
@@ -83,9 +86,11 @@ def simulate(
     - `by_scan`: look at every unit for every decision, as a comparison with the structures that do not; nothing
       else changes.
     - `drifts`: other selectivities from a time on, as (seconds, {operator: selectivity}).
+    - `shed`: set drop boxes at the streams when the load stays above the headroom or memory is at its limit, and
+      open them again; looked at every second.
 
     With a `Selection` for a policy, the policy is chosen while it runs, by what it comes to. Selectivities are
-    then learnt, and policies rank by what was learnt; with drifts alone, too.
+    then learnt, and policies rank by what was learnt; with drifts or drop boxes alone, too.
 
     >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
     >>> result = simulate(net, {"s": [0, 0, 0]}, "hnr", seed=3)
@@ -100,7 +105,9 @@ def simulate(
     if attributes is not None:
         attributes.check(net, times)
     selection = policy if isinstance(policy, Selection) else None
-    if drifts and selection is None:
+    if shed and memory is None:
+        raise QosError("shedding needs a limit: say how much may wait, memory=")
+    if (drifts or shed) and selection is None:
         selection = Selection(candidates=(policy_named(policy).name,))  # type: ignore[arg-type]
     run = _Run(
         net=net,
@@ -121,7 +128,7 @@ def simulate(
     )
     if selection is None:
         return run.result(progress)
-    return run.selected(selection, checked_drifts(net, drifts), progress)
+    return run.selected(selection, checked_drifts(net, drifts), shed, progress)
 
 
 def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
@@ -228,7 +235,13 @@ class _Run:
             **state.figures(),
         )
 
-    def selected(self, selection: Selection, drifts: Sequence[Drift], progress: Progress | None) -> Result:
+    def selected(
+        self,
+        selection: Selection,
+        drifts: Sequence[Drift],
+        shed: bool | SheddingRules,
+        progress: Progress | None,
+    ) -> Result:
         """Run by policies that are chosen on the way."""
         if self.adaptive is not None or self.detail or self.attributes is not None:
             raise PolicyError(
@@ -237,8 +250,12 @@ class _Run:
             )
         self._check_room()
         feed = Feed(self.net, self.times, None)
+        thinning = None
+        if shed and self.memory is not None:
+            rules = shed if isinstance(shed, SheddingRules) else None
+            thinning = Thinning(self.net, feed, self.memory, rules, self.seed)
         begun = perf_counter()
-        run = Selected(self.net, feed, selection, drifts, self.course)
+        run = Selected(self.net, feed, selection, drifts, self.course, thinning)
         run.go(progress)
         state, load = run.real.close(), self._load()
         return Result(
@@ -251,6 +268,7 @@ class _Run:
             elapsed=perf_counter() - begun,
             notes=_notes(load),
             chosen=run.director.chosen,
+            shed=None if thinning is None else thinning.shed,
             **state.figures(),
         )
 

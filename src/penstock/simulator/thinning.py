@@ -1,0 +1,99 @@
+"""Drop boxes in a simulation: at the sources, set by the same rules as on Spark.
+
+Every tuple has a chance, by the seed; it is kept if that is below the share that is kept of its stream then. So
+what a smaller share keeps, a larger one keeps too.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.network import Network
+from penstock.optimizer.thinned import load_of
+from penstock.qos import Reading
+from penstock.qos.shedding import Seen, Shedder, SheddingRules
+from penstock.simulator.course import Course
+from penstock.simulator.layout import Feed
+
+LATELY_S = 5.0
+LEAST = 0.01
+"""Of a stream that is kept: dropped whole, it would leave a window of rows as it was for ever."""
+CHANCES = 5
+"""Apart from other random numbers of the same seed."""
+
+
+@dataclass(frozen=True)
+class Shed:
+    """What was dropped: tuples of each stream, and from when on which share of them was kept."""
+
+    dropped: Mapping[str, int]
+    offered: Mapping[str, int]
+    history: tuple[tuple[float, Mapping[str, float]], ...]
+
+
+class Thinning:
+    """Watches the load and the memory, and takes tuples out of what is still to arrive."""
+
+    def __init__(self, net: Network, feed: Feed, limit: float, rules: SheddingRules | None, seed: int) -> None:
+        self._net, self._feed, self._limit = net, feed, limit
+        self._shedder = Shedder(rules)
+        self._names = [stream.name for stream in net.streams]
+        self._offered = feed.stream.copy()
+        self._chance = np.random.default_rng((seed, CHANCES)).random(len(feed.time))
+        self._keep = np.ones(len(self._names))
+        self._decided = 0
+        self.history: list[tuple[float, Mapping[str, float]]] = []
+
+    def look(self, reading: Reading, known: Mapping[str, float], until: float, courses: Iterable[Course]) -> None:
+        """Decide from what was read and is known of selectivities, and thin what arrives before `until`."""
+        arrived = int(np.searchsorted(self._feed.time, reading.now, "right"))
+        load = load_of(self._net.measured(rates=self._rates(reading.now, arrived), selectivities=dict(known)))
+        seen = Seen(
+            now_s=reading.now,
+            held=reading.peak,
+            limit=self._limit,
+            demand=load.cost.at(np.ones(len(self._names))),
+            utilization=load.cost.at(self._keep),
+            must_shed=reading.peak >= self._limit,
+        )
+        change = self._shedder.look(seen)
+        if change is not None:
+            whole = np.ones(len(self._names))
+            self._keep = whole if change.budget is None else np.maximum(load.kept(change.budget), LEAST)
+            self.history.append((reading.now, dict(zip(self._names, self._keep.tolist(), strict=True))))
+        self._thin(until, list(courses))
+
+    def _rates(self, now: float, arrived: int) -> dict[str, float]:
+        """Return what was offered lately, a second."""
+        since = max(now - LATELY_S, float(self._feed.time[0]))
+        first = int(np.searchsorted(self._feed.time, since))
+        counts = np.bincount(self._offered[first:arrived], minlength=len(self._names))
+        seconds = max(now - since, 1e-9)
+        return {name: max(count, 0.1) / seconds for name, count in zip(self._names, counts.tolist(), strict=True)}
+
+    def _thin(self, until: float, courses: list[Course]) -> None:
+        """Decide about the tuples that arrive up to a time, but for those that a course has let in already."""
+        feed = self._feed
+        first = max(self._decided, *(course.arrived for course in courses))
+        end = max(int(np.searchsorted(feed.time, until, "right")), first)
+        streams = self._offered[first:end]
+        feed.stream[first:end] = np.where(self._chance[first:end] < self._keep[streams], streams, len(self._names))
+        self._decided = end
+        for place in range(len(self._names)):
+            kept = np.flatnonzero(feed.stream == place)
+            start = feed.start[place]
+            feed.numbers[start : start + len(kept)] = kept
+            for course in courses:
+                course.expect(place, len(kept))
+
+    @property
+    def shed(self) -> Shed:
+        """What came of it."""
+        offered = np.bincount(self._offered, minlength=len(self._names))
+        kept = np.bincount(self._feed.stream, minlength=len(self._names) + 1)
+        return Shed(
+            dropped={name: int(offered[place] - kept[place]) for place, name in enumerate(self._names)},
+            offered={name: int(offered[place]) for place, name in enumerate(self._names)},
+            history=tuple(self.history),
+        )
