@@ -1,5 +1,8 @@
 """When it looks, when it chooses, what starvation does, and that goals, selectors and candidates can change."""
 
+from itertools import pairwise
+from typing import ClassVar
+
 import pytest
 
 from penstock.errors import QosError
@@ -25,7 +28,7 @@ def test_timetable_of_p04():
     ran = drive(director, 20.0)
     assert ran[:5] == [(5.0, "fifo"), (6.0, "fifo"), (7.0, "chain"), (8.0, "mtiq"), (9.0, "fifo")]
     assert [now for now, _ in ran[5:]] == [float(now) for now in range(10, 20)]  # a look every second
-    changes = [now for (now, one), (_, other) in zip(ran[5:], ran[6:], strict=False) if one != other]
+    changes = [now for (now, one), (_, other) in pairwise(ran[5:]) if one != other]
     assert all((now - 9) % 2 == 0 for now in changes)  # a choice every two
     exploring = [look.exploring for look in director.chosen.looks]
     assert exploring == [True] * 5 + [False] * (len(ran) - 5)
@@ -34,7 +37,7 @@ def test_timetable_of_p04():
 class Fixed:
     """Always the first candidate."""
 
-    scores = {}
+    scores: ClassVar = {}
 
     def choose(self, situation: Situation) -> Choice:
         return Choice(situation.candidates[0])

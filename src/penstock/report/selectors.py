@@ -23,8 +23,8 @@ def page(found: Mapping[str, Any]) -> str:
     machine = found["machine"]
     under = (
         f"{machine['processor']}, {machine['cores']} cores; {len(found['workloads'])} workloads of "
-        f"{found['seconds']:g} s in the simulator, seeds {', '.join(map(str, found['seeds']))}. Regret: how much worse a selector "
-        "did than the best single policy on the same tuples."
+        f"{found['seconds']:g} s in the simulator, seeds {', '.join(map(str, found['seeds']))}. Regret: how much "
+        "worse a selector did than the best single policy on the same tuples."
     )
     names = list(found["selectors"])
     rows = [
