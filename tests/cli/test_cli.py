@@ -19,7 +19,7 @@ runner = CliRunner()
 def test_examples_prints_tables_that_fit_a_terminal():
     result = runner.invoke(app, ["examples"])
     assert result.exit_code == 0
-    assert "115 numbers compared, all agree in every printed digit." in result.stdout
+    assert "125 numbers compared, all agree in every printed digit." in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     for title in ("JC03, Table 2", "BBDM03, Example 1", "P04, Table 1.1", "SCLP08, Example 1"):
         assert title in result.stdout

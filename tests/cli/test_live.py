@@ -9,6 +9,7 @@ from rich.console import Console
 from penstock.cli.figures import Examples, show_figures
 from penstock.cli.live import LiveView
 from penstock.spark.planning import JoinSummary
+from penstock.spark.selecting import SelectionSummary
 from penstock.spark.summary import QuerySummary, StreamSummary, Summary
 
 JOIN = JoinSummary(
@@ -80,6 +81,31 @@ def test_the_view_fits_the_terminal(width, height, streams, queries):
     assert shown == queries or f"and {queries - shown} more" in "\n".join(lines)
 
 
+def test_who_chose_the_policy_and_how_long_each_ran(tmp_path):
+    qos = SelectionSummary(
+        goals="minimize avg_response 1",
+        selector="foresight",
+        policies={"bsd": 0.25, "hnr": 0.75},
+        switches=1,
+        failed={"odd": "ValueError: no"},
+    )
+    streams, queries = {"packets": stream(2000)}, {f"query_{i}": query(10) for i in range(40)}
+    for pinned, words in ((False, "bsd by foresight  "), (True, "bsd, pinned  ")):
+        now = summary(1.0, streams, queries, qos=replace(qos, pinned=pinned))
+        view = LiveView("traffic.sql", "for 15 s")
+        view.tick(now)
+        lines = drawn(view)
+        assert len(lines) <= 24
+        assert words in lines[0]
+        assert lines[2] == "minimize avg_response 1; hnr 75%, bsd 25%; 1 switch"
+        console = Console(width=120)
+        with console.capture() as capture:
+            show_figures(console, "traffic.sql", now, None)
+        assert f"under {words.strip()}" in capture.get()
+        assert "minimize avg_response 1: hnr 75%, bsd 25%; 1 switch" in capture.get()
+        assert "statistic odd raised ValueError: no" in capture.get()
+
+
 def test_rates_are_of_the_last_seconds_and_begin_anew_with_a_query():
     view = LiveView("a.sql", "until Ctrl-C")
     for seconds, outputs in ((1.0, 5000), (10.0, 5000), (12.0, 100)):
@@ -115,3 +141,22 @@ def test_examples_keep_only_the_last_results():
     assert "q: the last of 1,000 results" in text
     assert [line.split()[0] for line in text.splitlines()[2:7]] == ["995", "996", "997", "998", "999"]
     assert "r:" not in text
+
+
+def test_what_is_dropped_is_shown_while_it_runs_and_at_the_end():
+    packets = stream(5000, dropped=3210, kept=1790, keep=0.36, boxes=((0, 1.0), (17, 0.36)))
+    big = replace(query(7), dropped={"packets": 3210})
+    then = summary(20.0, {"packets": packets, "replies": stream(80)}, {"big": big, "small": query(3)})
+    view = LiveView("traffic.sql", "until Ctrl-C")
+    view.tick(then)
+    lines = drawn(view)
+    assert any("dropped" in line for line in lines)
+    assert any("packets" in line and "3,210" in line and "36% kept" in line for line in lines)
+    console = Console(width=100)
+    with console.capture() as capture:
+        show_figures(console, "traffic.sql", then, None)
+    text = capture.get()
+    assert "3,210 rows dropped to shed load" in text
+    assert "big: without 3,210 of packets" in text
+    assert "small: without" not in text
+    assert then.as_dict()["rows_dropped"] == 3210

@@ -79,6 +79,21 @@ def test_a_script_with_an_error_is_pointed_at_and_exits_with_1(script):
     assert result.stderr.rstrip().endswith("^")
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("qos = 'minimize avg_response 0.5'", "setting 'qos': the weights of goals must sum to 1, and 0.5 is 0.5"),
+        ("selector = 'rulette'", "setting 'selector': there is no selector 'rulette'. Did you mean 'roulette'?"),
+        ("candidates = 'hr, bst'", "setting 'candidates': there is no policy 'bst'. Did you mean 'bsd'?"),
+    ],
+)
+def test_goals_that_cannot_be_are_told_before_anything_starts(script, setting, message):
+    script.write_text(TINY + f"SET {setting};\n")
+    result = subprocess.run(penstock("run", script), capture_output=True, text=True, check=False, timeout=60)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[-1].startswith(f"penstock: {script}: {message}")
+
+
 @pytest.mark.slow
 def test_a_run_to_the_end_as_json_names_the_query_that_failed(script):
     result = subprocess.run(

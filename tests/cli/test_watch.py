@@ -84,9 +84,48 @@ def test_the_policy_follows_unless_the_call_fixed_it(watched):
     assert "--policy goes before" in said[0]
 
 
+def test_limits_follow(watched):
+    told, said = watched(FIRST + "SET memory = '64MB'; SET shed = false;")
+    assert told == ["SET memory = 64000000", "SET shed = false"]
+    assert said == []
+    values = [statement.value for sql in told for statement in Script().read_statements(sql)]
+    assert values == [64_000_000, False]
+
+
+def test_goals_follow_and_the_policy_comes_back_without_them(watched):
+    told, said = watched(FIRST + "SET qos = 'latency';")
+    candidates = "SET candidates = 'fifo, hr, hnr, bsd, lsf, chain, mtiq'"
+    assert told == [candidates, "SET selector = 'foresight'", "SET qos = 'minimize avg_response 1'"]
+    told, _ = watched(
+        FIRST + "SET qos = 'latency'; SET selector = 'ucb'; SET policy = 'hnr'; SET candidates = 'hr';"
+    )
+    assert told[3:] == [
+        "SET candidates = 'hnr, hr'",
+        "SET selector = 'ucb'",
+        "SET qos = 'minimize avg_response 1'",
+    ]
+    told, _ = watched(FIRST)
+    assert told[6:] == ["SET policy = 'bsd'"]
+    watched.watcher._fixed_policy = True
+    assert watched(FIRST + "SET qos = 'memory';")[0] == told
+    assert "policy and goals not taken over: --policy goes before" in said[0]
+
+
+def test_goals_that_weigh_a_new_query_wait_for_it(watched):
+    told, _ = watched(
+        FIRST.replace("b > 1", "b > 2") + "SET qos = 'latency, weigh q 3'; SET candidates = 'hr, hnr';"
+    )
+    assert told == ["DROP QUERY `q`"]
+    watched.run.live.remove("q")
+    watched.watcher.look()
+    assert [text.split(" = ")[0] for text in told[2:]] == ["SET candidates", "SET selector", "SET qos"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (FIRST + "SET qos = 'minimize avg_response 0.5';", "setting 'qos': the weights of goals must sum to 1"),
+        (FIRST + "SET qos = 'latency, weigh t 2';", "there is no query 't' to weigh"),
         (FIRST + "CREATE QUERY t AS SELECT c FROM s;", "there is no column 'c'"),
         (FIRST.replace("rate = 10", "rate = 20"), "streams and tables cannot change"),
         (FIRST + "SET policy = 'hrn';", "there is no policy 'hrn'"),

@@ -5,7 +5,9 @@ import typer
 from penstock.cli.bench_deciding import deciding
 from penstock.cli.bench_optimizer import optimizer
 from penstock.cli.bench_orders import orders
+from penstock.cli.bench_overload import overload
 from penstock.cli.bench_policies import policies
+from penstock.cli.bench_selectors import selectors
 from penstock.cli.bench_simulator import simulator
 from penstock.cli.bench_stock import stock
 
@@ -14,7 +16,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer, orders, simulator):
+for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator):
     bench.command()(command)
 
 

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.live import chosen_by, policy_shares
 from penstock.cli.style import COMPACT, NONE, STATUS, plural, ratio, seconds, size
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def show_figures(console: Console, title: str, summary: "Summary", out: Path | N
 
 def _headline(title: str, summary: "Summary") -> Text:
     results, jobs = plural(summary.rows_out, "result"), plural(summary.jobs, "job")
-    line = Text().append(title, style="bold").append(f" under {summary.policy}, {summary.seconds:,.1f} s: ")
+    policy = summary.policy + chosen_by(summary.qos)
+    line = Text().append(title, style="bold").append(f" under {policy}, {summary.seconds:,.1f} s: ")
     line.append(f"{plural(summary.rows_in, 'row')} in, {results}, {jobs}, {summary.utilization:.0%} busy\n")
     setup = "" if summary.setup_s is None else f"; a job costs {seconds(summary.setup_s)} s before its first row"
     return line.append(f"at most {size(summary.peak_bytes)} waited{setup}", style="dim")
@@ -81,13 +83,17 @@ def _headline(title: str, summary: "Summary") -> Text:
 def _streams(streams: "Mapping[str, StreamSummary]") -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, **COMPACT)
     table.add_column("stream", no_wrap=True)
-    for column in ("rows in", "late", "malformed", "still waiting", ""):
+    for column in ("rows in", "late", "malformed", "dropped", "still waiting", ""):
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for name, stream in streams.items():
-        away = [Text(f"{count:,}", style="yellow" if count else "") for count in (stream.late, stream.malformed)]
+        away = [Text(f"{count:,}", style="yellow" if count else "") for count in _away(stream)]
         state = Text("ended" if stream.ended else "held back" if stream.held else "", style="dim")
         table.add_row(name, f"{stream.rows:,}", *away, f"{stream.waiting_rows:,}", state)
     return table
+
+
+def _away(stream: "StreamSummary") -> tuple[int, ...]:
+    return stream.late, stream.malformed, stream.dropped
 
 
 def _queries(queries: "Mapping[str, QuerySummary]") -> Table:
@@ -114,14 +120,30 @@ def _orders(name: str, join: "JoinSummary") -> Text:
     return Text(f"{name} in {order}: {now} of the machine at the streams' pace, {written} as written", style="dim")
 
 
+def _shed(summary: "Summary") -> Text:
+    """Say what was dropped, for each query: results are those of the rows that were kept."""
+    text = Text(f"{plural(summary.rows_dropped, 'row')} dropped to shed load; results are those of the rows kept:")
+    for name, query in list(summary.queries.items())[:MOST_QUERIES]:
+        counts = ", ".join(f"{count:,} of {stream}" for stream, count in query.dropped.items() if count)
+        text.append(f"\n  {name}: without {counts}" if counts else "")
+    text.stylize("yellow")
+    return text
+
+
 def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
     found = [_orders(name, join) for name, join in summary.joins.items()]
+    if summary.qos.goals is not None:
+        found.append(Text(f"{summary.qos.goals}: {policy_shares(summary.qos)}", style="dim"))
+    for name, reason in summary.qos.failed.items():
+        found.append(Text(f"statistic {name} raised {reason}, and was not computed from then on", style="yellow"))
     for name, stream in summary.streams.items():
         counts = {"late": stream.late, "malformed": stream.malformed}
         if any(counts.values()):
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
             where = f"they are in {out}/_rejected/stream={name}" if out else "--out DIR would have kept them"
             found.append(Text(f"{name}: rows turned away: {kinds}; {where}", style="yellow"))
+    if summary.rows_dropped:
+        found.append(_shed(summary))
     if summary.abandoned_rows:
         waits = f"{plural(summary.abandoned_rows, 'row')} still waited when the run was stopped, and were left"
         found.append(Text(f"{waits}; --drain works them off", style="yellow"))

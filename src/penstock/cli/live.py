@@ -13,6 +13,7 @@ from rich.text import Text
 from penstock.cli.style import COMPACT, NONE, STATUS, plural, rate, ratio, seconds, size
 
 if TYPE_CHECKING:
+    from penstock.spark.selecting import SelectionSummary
     from penstock.spark.summary import QuerySummary, StreamSummary, Summary
 
 EVENTS = 4
@@ -66,7 +67,7 @@ class LiveView:
         then, now = ticks[0], ticks[-1]
         passed = now.seconds - then.seconds
         events = list(self._events)
-        room = (options.height or console.height) - 1 - _AROUND - len(events)
+        room = (options.height or console.height) - 1 - _AROUND - len(events) - (now.qos.goals is not None)
         if room < _LEAST_ROOM:
             room, events = room + len(events), []
         narrow = options.max_width < 80
@@ -85,11 +86,28 @@ class LiveView:
     def _header(self, now: "Summary") -> Iterable[Text]:
         goal = "stopping: the job that runs is finished" if self.stopping else self._goal
         mode = "" if now.mode == "normal" else f" ({now.mode} memory)"
+        mode += chosen_by(now.qos)
         first = Text(self._title, style="bold").append(f"  {now.policy}{mode}  ", style="not bold cyan")
         first.append(f"{now.seconds:,.1f} s", style="not bold").append(f", {goal}", style="not bold dim")
         waiting = f"waiting {plural(now.waiting_rows, 'row')}, {size(now.waiting_bytes)}"
         yield _cut(first)
         yield _cut(f"{plural(now.jobs, 'job')}, {now.utilization:.0%} busy, {waiting}")
+        if now.qos.goals is not None:
+            yield _cut(f"{now.qos.goals}; {policy_shares(now.qos)}", style="dim")
+
+
+def chosen_by(qos: "SelectionSummary") -> str:
+    """Return who chose the policy; nothing where there was nothing to choose."""
+    if qos.goals is None:
+        return ""
+    return ", pinned" if qos.pinned else f" by {qos.selector}" if qos.selector != "none" else ""
+
+
+def policy_shares(qos: "SelectionSummary") -> str:
+    """Return how long each policy ran, the longest first, and how often they changed."""
+    shares = sorted(qos.policies.items(), key=lambda item: -item[1])
+    ran = ", ".join(f"{name} {share:.0%}" for name, share in shares)
+    return f"{ran}; {plural(qos.switches, 'switch', 'switches')}"
 
 
 class EventLines:
@@ -113,6 +131,9 @@ def _streams(
     streams: "Mapping[str, StreamSummary]", rates: Mapping[str, float], most: int, width: int, narrow: bool
 ) -> Table:
     away = [] if narrow else ["late", "malformed"]
+    dropped = any(stream.dropped for stream in streams.values())
+    if dropped and not narrow:
+        away.append("dropped")
     table = _table("stream", width, ["rows in", "rows/s", "waiting", "lag s", *away, ""])
     names = list(streams)
     if len(names) > most:
@@ -121,8 +142,12 @@ def _streams(
         stream = streams[name]
         state = Text("ended", style="dim") if stream.ended else Text("held" if stream.held else "", style="yellow")
         turned = [] if narrow else [_warning(stream.late), _warning(stream.malformed)]
+        if dropped and not narrow:
+            turned.append(_warning(stream.dropped))
         lag = NONE if stream.lag_s is None else seconds(stream.lag_s)
         figures = [f"{stream.rows:,}", rate(rates[name]), f"{stream.waiting_rows:,}", lag]
+        if stream.keep < 1:
+            state = Text(f"{stream.keep:.0%} kept", style="yellow")
         table.add_row(name, *figures, *turned, state)
     if len(names) > most:
         table.add_row(Text(f"and {len(names) - most:,} more", style="dim"))

@@ -33,7 +33,9 @@ def run(
     ],
     policy: Annotated[
         str | None,
-        typer.Option(help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever the script says.'),
+        typer.Option(
+            help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever policy or goals the script sets.'
+        ),
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="End after this time.", metavar="N")] = None,
     drain: Annotated[
@@ -55,7 +57,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print results as they come; no live view.")] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Follow changes of the file: its queries and its policy.")
+        bool, typer.Option("--watch", help="Follow changes of the file: queries, policy, goals.")
     ] = False,
     spark_log: Annotated[bool, typer.Option("--spark-log", help="Let through what Spark says itself.")] = False,
 ) -> None:
@@ -99,7 +101,7 @@ def run(
                     overwrite=overwrite,
                     show=show,
                     on_rows=examples.take if out is None else None,
-                    policy=chosen,
+                    policy=None if policy is None else chosen,
                     drain=drain,
                     seconds=seconds,
                     chunk_rows=chunk_rows,

@@ -1,4 +1,4 @@
-"""`penstock run --watch`: when the script's file changes, the queries and the policy that run follow it."""
+"""`penstock run --watch`: when the script's file changes, its queries, its policy and its goals follow."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,8 +11,12 @@ from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
 from penstock.language.translate import steps_of
+from penstock.policies import Policy
+from penstock.qos.settings import SETTINGS, Choosing
 
 INTERVAL_S = 0.4
+LIMITS = ("memory", "shed")
+"""Settings that are taken over beside those for the choice of the policy."""
 """The file is looked at so often; it is read when it has not changed since the look before."""
 
 Stamp = tuple[int, int, int]
@@ -65,6 +69,7 @@ class Watcher:
         self._fixed_policy = fixed_policy
         self._there = set(script.queries)
         self._waiting: dict[str, QueryDef] = {}
+        self._settings: list[str] = []
         self._read = self._seen = read
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="penstock-watch", daemon=True)
@@ -91,11 +96,14 @@ class Watcher:
                 del self._waiting[name]
                 if self._execute(f"CREATE QUERY `{name}` AS {query.sql}"):
                     self._there.add(name)
+        while self._settings and not self._waiting:  # goals may weigh a query that is still to come
+            self._execute(self._settings.pop(0))
 
     def _follow(self) -> None:
         try:
             new = Script.read(self._path)
             policy = chosen_policy(None, new)
+            choosing = Choosing.of(new.settings, new.queries)
         except PenstockError as error:
             self._tell(f"not taken over: {error}")
             return
@@ -107,13 +115,16 @@ class Watcher:
         for name in self._outdated(old, new):
             if self._execute(f"DROP QUERY `{name}`"):
                 self._there.remove(name)
-        if policy != chosen_policy(None, old):
+        if Choosing.of(old.settings, old.queries) != choosing:
             if self._fixed_policy:
-                self._tell(f"policy {policy.name} not taken over: --policy goes before SET policy")
+                self._tell("policy and goals not taken over: --policy goes before SET policy and SET qos")
             else:
-                self._execute(f"SET policy = {_quoted(policy.name)}")
-        names = {*old.settings, *new.settings} - {"policy"}
+                self._settings = _statements(choosing, policy)
+        names = {*old.settings, *new.settings} - set(SETTINGS)
         for name in sorted(name for name in names if old.settings.get(name) != new.settings.get(name)):
+            if name in LIMITS and name in new.settings:
+                self._settings.append(f"SET {name} = {str(new.settings[name]).lower()}")
+                continue
             self._tell(f"setting {name} not taken over: it cannot change while a script runs; start it again")
 
     def _outdated(self, old: Script, new: Script) -> Iterator[str]:
@@ -137,6 +148,15 @@ class Watcher:
                 self._tell(f"not taken over: {error}")
             return False
         return True
+
+
+def _statements(choosing: Choosing, policy: Policy) -> list[str]:
+    """Return what lets a run choose its policy like this, or go on with this one."""
+    if not choosing.is_on:
+        return [f"SET policy = {_quoted(policy.name)}"]
+    wanted = choosing.selection()
+    values = {"candidates": ", ".join(wanted.candidates), "selector": wanted.selector, "qos": str(wanted.goals)}
+    return [f"SET {name} = {_quoted(value)}" for name, value in values.items()]
 
 
 def _quoted(text: str) -> str:

@@ -32,8 +32,11 @@ def _truth(value: Value) -> bool:
 
 SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
     "policy": (_policy, "the scheduling policy, as `penstock policies` lists them"),
-    "qos": (_text, "goals for the choice of the policy"),
+    "qos": (_text, "goals for the choice of the policy, as 'minimize avg_response 0.7, minimize queue_size 0.3'"),
+    "selector": (_text, "what chooses the policy by the goals: 'foresight' unless set; 'none': the policy stays"),
+    "candidates": (_text, "the policies to choose from, as 'fifo, bsd.every(20), chain'"),
     "memory": (size, "bytes that may wait in queues before sources stop reading, as '512MB'"),
+    "shed": (_truth, "whether rows may be dropped under overload; unset: if `memory` is set and nothing drains"),
     "chunk_rows": (_whole, "most rows of a chunk"),
     "batch_rows": (_whole, "most rows one run of a unit takes (limited service); unset: all that wait"),
     "groups": (_truth, "whether queries that differ only in constants run as one; true unless set"),

@@ -1,4 +1,7 @@
-"""The gate of a stream: every row gets its number; the late and the malformed are turned away with a reason."""
+"""The gate of a stream: every row gets its number; the late and the malformed are turned away with a reason.
+
+Of the others, the stream's drop box keeps its share.
+"""
 
 from dataclasses import dataclass
 
@@ -8,6 +11,7 @@ import pyarrow.compute as pc
 
 from penstock.language.statements import StreamDef
 from penstock.spark.columns import Micros, stamped, typed
+from penstock.spark.drops import DropBox
 
 BAD = "__bad"
 """The column in which a reader says why a row does not fit."""
@@ -30,19 +34,22 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Admitted:
-    """Rows that passed, rows that did not, and where the stream stands then."""
+    """Rows that passed, rows that did not, how many were dropped, and where the stream stands then."""
 
     rows: pa.Table
     rejected: pa.Table
     next_sequence: int
     newest: int | None
+    dropped: int = 0
 
 
-def admitted(definition: StreamDef, arrived: Arrived, next_sequence: int, newest: int | None) -> Admitted:
-    """Number the rows, find their times, and turn away what is malformed or late.
+def admitted(
+    definition: StreamDef, arrived: Arrived, next_sequence: int, newest: int | None, box: DropBox | None = None
+) -> Admitted:
+    """Number the rows, find their times, turn away what is malformed or late; then drop what the box says.
 
-    A row is late if its time is more than the lateness before the newest time of the rows before it. That is a
-    matter of the sequence alone, so a replay decides alike.
+    A row is late if its time is more than the lateness before the newest time of the rows before it, dropped ones
+    included. That is a matter of the sequence alone, so a replay decides alike.
     """
     rows = arrived.rows
     count = rows.num_rows
@@ -63,12 +70,15 @@ def admitted(definition: StreamDef, arrived: Arrived, next_sequence: int, newest
     fits = np.asarray(pc.is_null(bad).to_numpy(zero_copy_only=False), dtype=bool)
     late = fits & (times < _newest_before(times, fits, newest) - definition.lateness_us)
     good = fits & ~late
+    fitting = int(good.sum())
+    if box is not None and box.keep < 1:
+        good &= box.keeps(sequence)
     kept = stamped(table.filter(pa.array(good)), sequence[good], times[good], arrivals[good])
     rejected = _rejected(rows, table, sequence, bad, fits, late)
     latest = newest
     if fits.any():
         latest = int(times[fits].max()) if newest is None else max(newest, int(times[fits].max()))
-    return Admitted(kept, rejected, next_sequence + count, latest)
+    return Admitted(kept, rejected, next_sequence + count, latest, fitting - kept.num_rows)
 
 
 def _newest_before(times: Micros, fits: np.ndarray, newest: int | None) -> Micros:

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy
-from penstock.spark.checks import check_script
+from penstock.qos import Goals
+from penstock.spark.checks import check_script, choosing_of
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import prepared, spark_session
 from penstock.spark.sinks import Callback, Called, Memory, Parquet, Screen, Sink
@@ -38,9 +39,12 @@ class Running:
             self._error = error
 
     def execute(self, sql: str) -> list[str]:
-        """Create or drop queries or set the policy; return what happened, with the sequence numbers."""
+        """Create or drop queries, set the policy, qos, selector or candidates; return what happened.
+
+        That has the sequence numbers from which a query begins, or before which it ends.
+        """
         if not self._thread.is_alive():
-            raise RunError("the run has ended")
+            raise RunError("the run has ended") from self._error
         return self._runtime.execute(sql)
 
     @property
@@ -103,6 +107,8 @@ def started(
     on_rows: Callback | None = None,
     show: bool = False,
     policy: str | Policy | None = None,
+    qos: Goals | str | Mapping[str, float] | None = None,
+    selector: str | None = None,
     drain: bool = False,
     seconds: float | None = None,
     chunk_rows: int | None = None,
@@ -121,8 +127,8 @@ def started(
     with ExitStack() as stack:
         runtime, memory = _opened(
             stack, script, out, overwrite, on_rows, show, master, remote, spark, spark_log,
-            policy=policy, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
-            on_event=on_event, on_tick=on_tick,
+            policy=policy, qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows,
+            batch_rows=batch_rows, on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
         with Running(runtime, memory) as running:
             yield running
@@ -136,6 +142,8 @@ def run(
     on_rows: Callback | None = None,
     show: bool = False,
     policy: str | Policy | None = None,
+    qos: Goals | str | Mapping[str, float] | None = None,
+    selector: str | None = None,
     drain: bool = False,
     seconds: float | None = None,
     chunk_rows: int | None = None,
@@ -153,14 +161,16 @@ def run(
     have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
     `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. `policy`
-    goes before the script's own. `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue. The
-    session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a
-    Connect server at `remote`; with `spark_log`, what Spark says itself is let through to stderr.
+    goes before the script's own, and stays. Without it, `qos` and `selector` go before the script's own: goals, as
+    a text, `Goals` or a mapping from statistic to weight, and what chooses the policy by them. `chunk_rows` bounds
+    a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given, else the active one, else
+    one is made for the run: local, on `master`, or on a Connect server at `remote`; with `spark_log`, what Spark
+    says itself is let through to stderr.
     """
     with started(
-        script, out=out, overwrite=overwrite, on_rows=on_rows, show=show, policy=policy, drain=drain,
-        seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows, master=master, remote=remote, spark=spark,
-        spark_log=spark_log, on_event=on_event, on_tick=on_tick,
+        script, out=out, overwrite=overwrite, on_rows=on_rows, show=show, policy=policy, qos=qos,
+        selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
+        master=master, remote=remote, spark=spark, spark_log=spark_log, on_event=on_event, on_tick=on_tick,
     ) as running:  # fmt: skip
         summary = running.wait()
         return Results(summary, {} if running.memory is None else running.results, running.rejected)
@@ -204,6 +214,7 @@ def _opened(
 ) -> tuple[Runtime, Memory | None]:
     program = read_script(script)
     check_script(program, options["policy"], drain=options["drain"], seconds=options["seconds"])  # type: ignore[arg-type]
+    choosing_of(program, options["qos"], options["selector"])  # type: ignore[arg-type]
     sinks: list[Sink] = []
     memory: Memory | None = None
     if out is not None:

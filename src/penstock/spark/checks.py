@@ -1,12 +1,15 @@
 """What can be known to be wrong before Spark is started."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.errors import RunError
+from penstock.errors import QosError, RunError, ScriptError
 from penstock.language.script import Script
 from penstock.language.statements import StreamDef
 from penstock.policies import Policy, policy_named
+from penstock.qos import Goals
+from penstock.qos.settings import Choosing
 
 
 def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:
@@ -26,6 +29,22 @@ def check_script(script: Script, policy: str | Policy | None, *, drain: bool, se
         if "path" in relation.options and relation.source != "structured":
             what = "stream" if isinstance(relation, StreamDef) else "table"
             found_path(script.folder, relation.options["path"], f"{what} {relation.name}")
+
+
+def choosing_of(
+    script: Script, qos: Goals | str | Mapping[str, float] | None = None, selector: str | None = None
+) -> Choosing:
+    """Return how the policy of a script is chosen; goals and a selector that are given go before its own."""
+    given = {name: value for name, value in (("qos", qos), ("selector", selector)) if value is not None}
+    try:
+        said = Choosing.of(
+            {name: value for name, value in script.settings.items() if name not in given}, script.queries
+        )
+    except QosError as error:
+        raise ScriptError(f"{script.name}: {error}") from error
+    for name, value in given.items():
+        said = said.with_setting(name, value, script.queries)
+    return said
 
 
 def _endless(stream: StreamDef) -> bool:

@@ -24,6 +24,7 @@ from penstock.spark.measures import Costs, moved
 from penstock.spark.planner import Planner
 from penstock.spark.probes import probed_windows
 from penstock.spark.state import Emitted, QueryState, Run
+from penstock.spark.tally import Tally, sums_of
 from penstock.spark.walks import Way, way_from
 
 PART_S = 0.02
@@ -71,6 +72,8 @@ class Engine:
         self.costs = Costs()
         self.queues: dict[Edge, Queue] = {}
         self.in_flight: list[Run] = []
+        self.tally: Tally | None = None
+        """Counts what happens, while somebody looks."""
         self.idle: set[str] = set()
         """Streams that have been silent too long to hold others back."""
         self._service = service
@@ -78,8 +81,12 @@ class Engine:
         self._may_group = may_group
         self._quantum_s = quantum_s
         self.slots = slots
-        self.planner = Planner(self.costs, float(service.limit(MOST_ROWS) or MOST_ROWS), leave=not optimize)
-        self._probed: dict[str, float] = {}
+        self.most_rows = float(service.limit(MOST_ROWS) or MOST_ROWS)
+        """How many rows a run takes of a queue at most."""
+        self.overhead_s = 0.0
+        """What jobs took so far beside their rows, as far as is known."""
+        self.planner = Planner(self.costs, self.most_rows, leave=not optimize)
+        self.probed: dict[str, float] = {}
         self._numbers = 0
         self._ending: set[str] = set()
         self._constants: dict[str, tuple[Group, pa.Table]] = {}
@@ -107,17 +114,17 @@ class Engine:
             raise RunError(f"query {query.name} is running already")
         starts = {item.relation.name: self.streams[item.relation.name].next_sequence for item in query.streams}
         self._set_plan(self.plan.with_query(query, starts, self._may_group))
-        self.queries[query.name] = QueryState(query, starts)
+        self.queries[query.name] = QueryState(query, starts, dropped_before=self._dropped(starts))
         return self.queries[query.name]
 
     def drop(self, name: str) -> QueryState:
         """End a query at what has arrived so far; it goes on until that is worked off."""
         state = self.queries[name]
         if state.status == "running":
-            state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
+            ends = self._set_ends(state)
             state.status = "ending"
             self._ending.add(name)
-            plan, moved = self.plan.with_ending(name, state.starts, state.ends)
+            plan, moved = self.plan.with_ending(name, state.starts, ends)
             for old, new in moved.items():
                 self.queues[new] = self.queues[old].copy()
                 for run in self.in_flight:
@@ -129,7 +136,7 @@ class Engine:
         """Stop a query at once: it failed."""
         state = self.queries[name]
         state.status, state.reason = "failed", reason
-        state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
+        self._set_ends(state)
         self._remove(name)
 
     def end(self, *, worked_off: bool) -> None:
@@ -137,6 +144,20 @@ class Engine:
         for state in self.queries.values():
             if state.live:
                 state.status = "ended" if worked_off else "stopped"
+
+    def dropped_for(self, name: str) -> dict[str, int]:
+        """Return how many rows of each of its streams drop boxes dropped that a query would have seen."""
+        state = self.queries[name]
+        until = self._dropped(state.starts) if state.dropped_until is None else state.dropped_until
+        return {stream: count - state.dropped_before.get(stream, 0) for stream, count in until.items()}
+
+    def _set_ends(self, state: QueryState) -> dict[str, int]:
+        state.dropped_until = self._dropped(state.starts)
+        state.ends = {stream: self.streams[stream].next_sequence for stream in state.starts}
+        return state.ends
+
+    def _dropped(self, streams: Iterable[str]) -> dict[str, int]:
+        return {name: self.streams[name].box.dropped for name in streams}
 
     def set_policy(self, policy: str | Policy) -> None:
         """Go on with another policy."""
@@ -218,12 +239,15 @@ class Engine:
     def admit(self, stream: str, arrived: Arrived, chunk_rows: int) -> Admitted:
         """Take rows in: number them, turn the late and malformed away, queue the rest in chunks."""
         log = self.streams[stream]
-        passed = admitted(log.definition, arrived, log.next_sequence, log.newest)
+        passed = admitted(log.definition, arrived, log.next_sequence, log.newest, log.box)
         log.next_sequence, log.newest = passed.next_sequence, passed.newest
+        log.box.dropped += passed.dropped
         if log.oldest is None and passed.rows.num_rows:
             log.oldest = int(numbers(passed.rows, TIME).min())
         for start in range(0, passed.rows.num_rows, chunk_rows):
             piece = self._piece(passed.rows.slice(start, chunk_rows))
+            if self.tally is not None:
+                self.tally.admitted(stream, piece)
             for edge in self.plan.network.out_edges.get(stream, ()):
                 self.queues[edge].put(piece)
             if stream in self._windows:
@@ -238,6 +262,10 @@ class Engine:
         """Return the bytes of a stream's rows that wait to be taken up."""
         return max((queue.bytes for queue in self._sent.get(stream, ())), default=0)
 
+    def backlog_rows(self, stream: str) -> int:
+        """Return the rows of a stream that wait to be taken up."""
+        return max((queue.rows for queue in self._sent.get(stream, ())), default=0)
+
     def waiting_bytes(self) -> int:
         """Return the bytes in all queues; rows that wait in several are counted once for each source."""
         return sum(map(self.backlog, self._sent))
@@ -249,11 +277,36 @@ class Engine:
     def see_memory(self, now_s: float, held: float, mean: float) -> None:
         """Let a policy that watches memory look at it: what is held now, and was on average."""
         self._scheduler.see_memory(now_s, held, mean)
+        if self.tally is not None:
+            self.tally.held(now_s, held)
+
+    def set_memory(self, memory: int) -> None:
+        """Go on with another limit."""
+        self._memory = memory
+        self.set_policy(self.policy)
 
     @property
     def mode(self) -> str:
         """Normal, or saving memory."""
         return self._scheduler.mode
+
+    @property
+    def must_shed(self) -> bool:
+        """Whether saving memory was not enough (JC03 §3.4); a policy without such a mode never says so."""
+        return self._scheduler.must_shed
+
+    @property
+    def round_s(self) -> float:
+        """What a job that serves every unit costs before its first row."""
+        windows_s = self.costs.window_row_s * sum(self.probed.values())
+        return self.costs.setup_s + len(self._scheduler.units) * self.costs.unit_s + windows_s
+
+    def keep(self, shares: Mapping[str, float]) -> None:
+        """Set drop boxes: from the next row on, so much is kept of each stream; joins are planned for that."""
+        for name, share in shares.items():
+            log = self.streams[name]
+            log.box.set(share, log.next_sequence)
+        self._go_on_with(self.planner.now(self.plan, self.streams), {})
 
     # What runs next -----------------------------------------------------------------------------------------
 
@@ -273,7 +326,7 @@ class Engine:
         most = LONGEST_TRAIN if self.costs.is_measured else FIRST_TRAIN
         quantum_s = max(self._quantum_s, least_s)
         train = Train(self.costs.setup_s, quantum_s, most, least_s, self.costs.pace) if self._quantum_s else None
-        return self._scheduler.choose(now_us / 1e6, self._look, _as_measured, train)
+        return self._scheduler.choose(now_us / 1e6, self._look, as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:
         """Take the rows of units from their queues, and return the run."""
@@ -346,7 +399,7 @@ class Engine:
         if oldest is None or any(lane.edge in run.taken for run in self.in_flight for lane in served.lanes):
             return None
         batch = min(ready, self._limit(served, waiting))
-        window_rows = sum(self._probed.get(join, 0.0) for join in served.joins) if served.joins else 0.0
+        window_rows = sum(self.probed.get(join, 0.0) for join in served.joins) if served.joins else 0.0
         return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self.costs.overhead_s(window_rows))
 
     def _limit(self, served: "_Served", waiting: int) -> int:
@@ -446,15 +499,20 @@ class Engine:
         """Take in what a job made: rows that wait further on, results for sinks, measures."""
         self.in_flight.remove(run)
         self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
+        self.overhead_s += self.costs.overhead_s(outcome.window_rows) + (len(run.units) - 1) * self.costs.unit_s
         self.planner.ran(run, outcome, seconds)
+        if self.tally is not None:
+            self.tally.ran(self.plan.network, outcome, seconds)
         for (join, _, _), window in run.work.probes.items():
-            self._probed[join] = moved(self._probed.get(join, window.num_rows), window.num_rows)
+            self.probed[join] = moved(self.probed.get(join, window.num_rows), window.num_rows)
         emitted: list[Emitted] = []
         network = run.work.plan.network
         for name, table in outcome.rows.items():
             staying = [edge for edge in network.out_edges.get(name, ()) if edge not in run.work.through]
             if staying and table.num_rows:
                 piece = self._piece(table)
+                if self.tally is not None:
+                    self.tally.stayed(name, piece)
                 for edge in chain.from_iterable(map(run.onward, staying)):
                     if edge in self.queues:
                         self.queues[edge].put(piece)
@@ -468,7 +526,7 @@ class Engine:
         return emitted
 
     def _emit_all(self, group: Group, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
-        rows = emitted_by(group, self.queries, table, now_us, ideal)
+        rows = emitted_by(group, self.queries, table, now_us, ideal, self.tally)
         return [] if rows is None else [Emitted(group.name, rows, of_group=True)]
 
     def _emit(self, name: str, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
@@ -476,10 +534,12 @@ class Engine:
         rows = state.seen(table)
         if not rows.num_rows or not state.live:
             return []
-        waited = (now_us - numbers(rows, ARRIVAL)) / 1e6
-        state.outputs += rows.num_rows
-        state.response.add(waited)
-        state.slowdown.add(waited / ideal)
+        count, total, squares, most = sums_of((now_us - numbers(rows, ARRIVAL)) / 1e6)
+        state.outputs += count
+        state.response.merge(count, total, squares, most)
+        state.slowdown.merge(count, total / ideal, squares / ideal**2, most / ideal)
+        if self.tally is not None:
+            self.tally.emitted(name, count, total, squares, most, ideal)
         return [Emitted(state.name, rows.select([name for name in rows.column_names if not is_hidden(name)]))]
 
     def give_back(self, run: Run) -> None:
@@ -501,6 +561,6 @@ class Engine:
         self._go_on_with(self.planner.again(self.plan, self.streams), rates)
 
 
-def _as_measured(unit: Unit) -> tuple[Number, Number | None]:
+def as_measured(unit: Unit) -> tuple[Number, Number | None]:
     """Return what is expected of a unit, to a policy that would know the future: here, nobody does."""
     return unit.static, unit.cost

@@ -14,6 +14,7 @@ from penstock.network import Edge
 from penstock.spark.columns import arrow_type, is_hidden, numbers
 from penstock.spark.job import Work
 from penstock.spark.state import QueryState
+from penstock.spark.tally import Tally
 
 
 def constants_of(group: Group) -> pa.Table:
@@ -27,9 +28,14 @@ def constants_of(group: Group) -> pa.Table:
 
 
 def emitted_by(
-    group: Group, states: Mapping[str, QueryState], table: pa.Table, now_us: int, ideal_s: float
+    group: Group,
+    states: Mapping[str, QueryState],
+    table: pa.Table,
+    now_us: int,
+    ideal_s: float,
+    tally: Tally | None = None,
 ) -> pa.Table | None:
-    """Count a group's results for their queries, and return them with a column `query`; None if there are none.
+    """Count a group's results, and return them with a column `query`; None if there are none.
 
     Rows that a member does not see, because it came later or had ended, and rows of members that have gone are
     left out.
@@ -41,7 +47,10 @@ def emitted_by(
         table, places = table.filter(pa.array(kept)), places[kept]
     if not table.num_rows:
         return None
-    _count(here, places, (now_us - numbers(table, ARRIVAL)) / 1e6, ideal_s)
+    waited = (now_us - numbers(table, ARRIVAL)) / 1e6
+    _count(here, places, waited, ideal_s)
+    if tally is not None:
+        tally.emitted_by(group, places, waited, ideal_s)
     names = [""] * group.used
     for number, name in group.names.items():
         names[number] = name

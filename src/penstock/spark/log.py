@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from penstock.language.statements import StreamDef, WindowDef
 from penstock.language.steps import ARRIVAL, TIME, seq
 from penstock.spark.columns import Micros, arrow_type, numbers
+from penstock.spark.drops import DropBox
 
 EXPIRES = "__x"
 """The time from which a row is outside a row window: that of the row n later in its stream."""
@@ -44,6 +45,11 @@ class Piece:
     def arrival(self) -> int:
         """When the row that has waited longest arrived."""
         return int(numbers(self.table, ARRIVAL).min())
+
+    @cached_property
+    def mean_arrival(self) -> float:
+        """When the rows arrived, on average."""
+        return float(numbers(self.table, ARRIVAL).mean())
 
     @property
     def rows(self) -> int:
@@ -145,6 +151,11 @@ class StreamLog:
     known_until: int | None = None
     """Where the source itself says that no earlier row will come: generated streams, by the clock."""
     ended: bool = False
+
+    @cached_property
+    def box(self) -> DropBox:
+        """What is kept of the stream: only that comes to queues and windows."""
+        return DropBox(self.definition.name)
 
     @property
     def frontier(self) -> float:

@@ -114,6 +114,10 @@ class Costs:
         """Return what a row of each input costs an operator, as far as is known."""
         return self._costs.get(name)
 
+    def selectivity(self, name: str) -> float | None:
+        """Return how many rows an operator makes of one, if that was measured."""
+        return self._selectivities.get(name)
+
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
         """Return the network with what was learnt; joins so that their fanout is the measured."""
         known = network.operator_by_name
@@ -183,13 +187,6 @@ class Spread:
     squares: float = 0.0
     most: float = 0.0
     recent: float = 0.0
-
-    def add(self, values: Iterable[float]) -> None:
-        """Take more numbers in."""
-        array = np.asarray(values, dtype=np.float64)
-        if not len(array):
-            return
-        self.merge(len(array), float(array.sum()), float((array * array).sum()), float(array.max()))
 
     def merge(self, count: int, total: float, squares: float, most: float) -> None:
         """Take in numbers of which only these sums are known; there is at least one."""

@@ -7,7 +7,8 @@ from time import perf_counter
 import pyarrow as pa
 
 from penstock.language.plan import RATE, Plan
-from penstock.language.steps import Join
+from penstock.language.steps import Join, seq
+from penstock.spark.columns import numbers
 from penstock.spark.job import Outcome
 from penstock.spark.log import StreamLog
 from penstock.spark.measures import Costs, moved
@@ -18,6 +19,9 @@ LEAST_PORTS = 3
 """Of two streams each row has one other to probe: there is nothing to choose."""
 BETTER = 0.9
 """Other orders are taken up if they cost at most this much of what the present ones do."""
+_UNBOUND = 2
+"""How often orders behind selections change freely after a join began to run: by then they are measured."""
+_LEAST_SHARE = 1e-6
 _AT_ONCE_S = 0.05
 """How long joins are planned before something may run again."""
 
@@ -72,6 +76,8 @@ class Planner:
         """Whether joins stay as written; what other orders would take is reckoned anyway."""
         self._joins: list[str] = []
         self._ran: dict[str, _Ran] = {}
+        self._again: dict[str, int] = {}
+        """How often a join that runs was planned again."""
         self._known: dict[str, tuple[int, ...]] = {}
         """Rows that the stream of each port had brought when a join was last planned."""
 
@@ -80,7 +86,7 @@ class Planner:
         self._joins = [
             name for name, step in plan.steps.items() if isinstance(step, Join) and len(step.ports) >= LEAST_PORTS
         ]
-        for kept in (self.plans, self._ran, self._known):
+        for kept in (self.plans, self._ran, self._known, self._again):
             for name in set(kept).difference(self._joins):
                 del kept[name]
 
@@ -120,7 +126,22 @@ class Planner:
         """Return the plan with orders after what the logs hold now, those that were planned longest ago first."""
         return self._ordered(plan, streams, list(self._known))
 
-    def _ordered(self, plan: Plan, streams: Mapping[str, StreamLog], names: Sequence[str]) -> Plan:
+    def now(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
+        """Return the plan with the orders that cost least for what drop boxes let through from now on."""
+        return self._ordered(plan, streams, list(self._known), better=1.0)
+
+    def whole(self, plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> ProbePlan | None:
+        """Return what there is to reckon with for a join, of any number of streams, if nothing were dropped."""
+        return self._planned(plan, name, streams, whole=True)
+
+    @staticmethod
+    def rate(plan: Plan, log: StreamLog) -> float:
+        """Return how many rows a stream brings in a second of its own time, if nothing is dropped."""
+        return _rate(plan, log, whole=True)
+
+    def _ordered(
+        self, plan: Plan, streams: Mapping[str, StreamLog], names: Sequence[str], better: float = BETTER
+    ) -> Plan:
         start = perf_counter()
         for name in names:
             if perf_counter() - start > _AT_ONCE_S:
@@ -129,44 +150,49 @@ class Planner:
             self._known[name] = self._brought(plan, name, streams)
             found = self._planned(plan, name, streams)
             if found is not None:
-                plan = self._adopted(plan, name, found, is_new=name not in self._ran)
+                plan = self._adopted(plan, name, found, better, is_new=name not in self._ran)
                 self.plans[name] = replace(found, join=plan.join(name))
         return plan
 
-    def _adopted(self, plan: Plan, name: str, found: ProbePlan, *, is_new: bool) -> Plan:
+    def _adopted(self, plan: Plan, name: str, found: ProbePlan, better: float, *, is_new: bool) -> Plan:
         if is_new:
             places = found.current if self._leave else found.best
             self._costs.expect(name, found.row_costs(places), found.probing.rate / found.arriving)
             return plan.ordered(name, places)
-        if not self._leave and found.utilization(found.best) < found.utilization(found.current) * BETTER:
+        self._again[name] = self._again.get(name, 0) + 1
+        if self._again[name] <= _UNBOUND and any(port.path for port in found.join.ports):
+            better = 1.0
+        if not self._leave and found.utilization(found.best) < found.utilization(found.current) * better:
             costs = self._costs.of(name) or found.row_costs(found.current)
             self._costs.expect(name, found.expected(costs, found.best))
             self.changes.append(_change(name, found))
             return plan.ordered(name, found.best)
         return plan
 
-    def _planned(self, plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> ProbePlan | None:
+    def _planned(
+        self, plan: Plan, name: str, streams: Mapping[str, StreamLog], *, whole: bool = False
+    ) -> ProbePlan | None:
         join = plan.join(name)
         logs = [streams[port.stream] for port in join.ports]
         if any(log.next_sequence and not log.pieces for log in logs):
             return None  # what there was has been let go, and says nothing of what will come
-        samples = [_sample(plan, log) for log in logs]
+        samples = [_sample(plan, log, whole=whole) for log in logs]
         if name in self._ran:
-            return planned(plan, name, samples, self._ran[name].spans)
-        return planned(
-            plan, name, samples, [_span_s(log) * min(1, self._most_rows / max(log.rows, 1)) for log in logs]
-        )
+            spans = self._ran[name].spans
+        else:
+            spans = [_span_s(log) * min(1, self._most_rows / max(log.rows, 1)) for log in logs]
+        return planned(plan, name, samples, spans, self._costs.selectivity)
 
     @staticmethod
     def _brought(plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> tuple[int, ...]:
         return tuple(streams[port.stream].next_sequence for port in plan.join(name).ports)
 
 
-def _sample(plan: Plan, log: StreamLog) -> Sample:
-    """Return what a log tells of its stream; its declared rate, if it holds too little to tell one."""
-    rows, span_s = log.rows, _span_s(log)
-    declared = plan.network.stream_by_name[log.definition.name].rate
-    rate = rows / span_s if span_s > 0 else 0.0 if log.ended else float(declared or RATE)
+def _sample(plan: Plan, log: StreamLog, *, whole: bool = False) -> Sample:
+    """Return what a log tells of its stream; its declared rate, if it holds too little to tell one.
+
+    The rate is that of the rows that the drop box lets through now, or of the `whole` stream.
+    """
     newest: list[pa.Table] = []
     missing = SAMPLE_ROWS
     for piece in reversed(log.pieces):
@@ -174,7 +200,22 @@ def _sample(plan: Plan, log: StreamLog) -> Sample:
             break
         newest.append(piece.table.slice(max(piece.rows - missing, 0)))
         missing -= piece.rows
-    return Sample(rate, pa.concat_tables(newest) if newest else None)
+    return Sample(_rate(plan, log, whole=whole), pa.concat_tables(newest) if newest else None)
+
+
+def _rate(plan: Plan, log: StreamLog, *, whole: bool) -> float:
+    """Return the rows a second of a stream; the log may hold rows from a time when another share was kept."""
+    rows, span_s = log.rows, _span_s(log)
+    declared = plan.network.stream_by_name[log.definition.name].rate
+    rate = rows / span_s if span_s > 0 else 0.0 if log.ended else float(declared or RATE)
+    return rate * (1.0 if whole else log.box.keep) / (_kept_share(log) if span_s > 0 else 1.0)
+
+
+def _kept_share(log: StreamLog) -> float:
+    """Return the share that was kept of the rows among which those of a log are."""
+    first, last = log.pieces[0].table, log.pieces[-1].table
+    share = log.box.mean(int(numbers(first, seq(0))[0]), int(numbers(last, seq(0))[-1]) + 1)
+    return max(share, _LEAST_SHARE)
 
 
 def _span_s(log: StreamLog) -> float:

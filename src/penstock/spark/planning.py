@@ -142,16 +142,27 @@ def names_of(join: Join) -> tuple[str, ...]:
     )
 
 
-def planned(plan: Plan, name: str, samples: Sequence[Sample], spans: Sequence[float]) -> ProbePlan | None:
+def planned(
+    plan: Plan,
+    name: str,
+    samples: Sequence[Sample],
+    spans: Sequence[float],
+    measured: Callable[[str], float | None] = lambda name: None,
+) -> ProbePlan | None:
     """Return the plan of a join; None if it cannot be reckoned with.
 
-    Of each port's stream there is a sample, and of how many seconds a job serves rows at once.
+    Of each port's stream there is a sample, and of how many seconds a job serves rows at once. Of selections on
+    the way there may be `measured` what they let through, which the plan does not say yet.
     """
     join = plan.join(name)
     names = names_of(join)
     rates, windows = {}, {}
     for name, port, sample in zip(names, join.ports, samples, strict=True):
-        share = prod(float(plan.network.operator(each).selectivity) for each in port.path)
+        shares = [measured(each) for each in port.path]
+        share = prod(
+            float(plan.network.operator(each).selectivity) if known is None else max(known, _LEAST)
+            for each, known in zip(port.path, shares, strict=True)
+        )
         rates[name] = max(sample.rate * share, _LEAST)
         if port.window.kind == "rows":
             size = max(port.window.size * share, _LEAST)

@@ -18,13 +18,19 @@ from penstock.language.group import Form, form_of
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
-from penstock.spark.checks import check_script
+from penstock.qos import Goals
+from penstock.qos.settings import SETTINGS as CHOOSING
+from penstock.spark.checks import check_script, choosing_of
 from penstock.spark.clock import Clock, Stopwatch, WallClock
 from penstock.spark.engine import Engine
 from penstock.spark.failures import culprits
 from penstock.spark.job import Builder, Outcome, Work
+from penstock.spark.limits import FILLED, check_memory, room_rows, row_bytes
 from penstock.spark.prepare import loaded_tables, result_schema
+from penstock.spark.rehearsal import Rehearsal
+from penstock.spark.selecting import Selecting
 from penstock.spark.session import check_alive, explained, slots_of
+from penstock.spark.shedding import LOOK_US, Shedding, Standing
 from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
 from penstock.spark.sources.source import Surroundings
@@ -63,6 +69,8 @@ class Runtime:
         scratch: Path,
         *,
         policy: str | Policy | None = None,
+        qos: Goals | str | Mapping[str, float] | None = None,
+        selector: str | None = None,
         drain: bool = False,
         seconds: float | None = None,
         chunk_rows: int | None = None,
@@ -82,6 +90,8 @@ class Runtime:
         self._chunk_rows = chunk_rows or settings.get("chunk_rows", CHUNK_ROWS)
         self._memory = settings.get("memory", MEMORY)
         batch = batch_rows or settings.get("batch_rows")
+        service = Exhaustive() if batch is None else Limited(batch)
+        quantum_s = settings.get("quantum", QUANTUM_US) / 1e6
         self._clock = clock or WallClock()
         self._on_event = on_event or (lambda text: None)
         self._on_tick = on_tick or (lambda summary: None)
@@ -89,16 +99,27 @@ class Runtime:
         self.engine = Engine(
             script.streams,
             policy or settings.get("policy", POLICY),
-            Exhaustive() if batch is None else Limited(batch),
+            service,
             settings.get("memory"),
             self._may_group,
-            settings.get("quantum", QUANTUM_US) / 1e6,
+            quantum_s,
             slots_of(spark),
             settings.get("optimize", True),
+        )
+        self._selecting = Selecting(
+            self.engine,
+            choosing_of(script, qos, selector),
+            Rehearsal(self.engine, service, quantum_s, self._in_flight, settings.get("memory")),
+            self._on_event,
+            pinned=policy is not None,
         )
         self._around = Surroundings(
             spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
         )
+        if "memory" in settings:
+            self._check_memory(self._memory)
+        self._sheds = settings.get("shed", "memory" in settings and not drain)
+        self._shedding = Shedding(self.engine, self._in_flight)
         self._frames = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
         self._form_schemas: dict[Form, pa.Schema | None] = {}
@@ -114,7 +135,8 @@ class Runtime:
         self._jobs: dict[Future[tuple[Outcome, float]], Run] = {}
         self._failures = 0
         self._started = self._now = self._clock.now_us()
-        self._relearned = self._ticked = self._published = self._started
+        self._relearned = self._ticked = self._published = self._looked = self._started
+        self._napped_us = 0
         self._tick_us = _TICK_US
         self._choosing, self._learning, self._relearning = Stopwatch(), Stopwatch(), Stopwatch()
         self._publish_us = settings.get("publish")
@@ -168,12 +190,11 @@ class Runtime:
         try:
             for name, stream in self.script.streams.items():
                 self._sources[name] = opened_source(stream, self._around)
-            self._started = self._relearned = self._ticked = self._clock.now_us()
+            self._started = self._relearned = self._ticked = self._looked = self._clock.now_us()
             if self.engine.policy.clairvoyant:
                 name = self.engine.policy.name
                 self._on_event(f"policy {name} knows the future; here it takes what was measured")
-            if "qos" in self.script.settings:
-                self._on_event("SET qos is kept, and not used yet: the policy stays as it is")
+            self._selecting.begin(self._started)
             with ThreadPoolExecutor(self._in_flight, thread_name_prefix="penstock-job") as pool:
                 try:
                     self._loop(pool)
@@ -238,7 +259,9 @@ class Runtime:
         elif self._held_up():
             return
         else:
+            start = self._clock.now_us()
             self._clock.wait(_NAP_S)
+            self._napped_us += self._clock.now_us() - start
 
     def _done(self) -> bool:
         if self._jobs or self._requests:
@@ -263,15 +286,24 @@ class Runtime:
     # Arrivals -----------------------------------------------------------------------------------------------
 
     def _admit(self) -> bool:
-        """Ask every source that has room for its rows."""
-        share = self._memory / len(self._sources)
+        """Ask every source that has room for its rows, for as many as have room."""
         some = False
         for name, source in self._sources.items():
-            counts = self._counts[name]
-            counts.held = self.engine.backlog(name) >= share
-            if not counts.held:
-                some = self._poll(name, source) or some
+            most = self._room(name)
+            self._counts[name].held = most < 1
+            if most >= 1:
+                some = self._poll(name, source, most) or some
+        if some:
+            self._peak = max(self._peak, self.engine.waiting_bytes())
         return some
+
+    def _room(self, name: str) -> int:
+        """Return how many rows of a stream have room: in its share of the memory, and in what is left of all."""
+        counts, log = self._counts[name], self.engine.streams[name]
+        limit = FILLED * self._memory
+        left = min(limit / len(self._sources) - self.engine.backlog(name), limit - self.engine.waiting_bytes())
+        fitting = room_rows(left, counts.bytes_a_row or row_bytes(log.definition), log.box.keep)
+        return min(fitting, 4 * self._chunk_rows)
 
     def _held_up(self) -> bool:
         """If rows wait for a stream that is held back itself, read that one anyway: nothing else could go on."""
@@ -280,17 +312,19 @@ class Runtime:
         if not held:
             return False
         furthest_back = min(held, key=lambda name: self.engine.streams[name].frontier)
-        return self._poll(furthest_back, self._sources[furthest_back])
+        return self._poll(furthest_back, self._sources[furthest_back], self._chunk_rows)
 
-    def _poll(self, name: str, source: Source) -> bool:
+    def _poll(self, name: str, source: Source, most_rows: int) -> bool:
         log, counts = self.engine.streams[name], self._counts[name]
         if log.ended:
             return False
         some = False
-        for arrived in source.poll(self._now, 4 * self._chunk_rows):
+        for arrived in source.poll(self._now, most_rows):
             passed = self.engine.admit(name, arrived, self._chunk_rows)
             some = some or bool(arrived.rows.num_rows)
             counts.rows += arrived.rows.num_rows
+            counts.kept += passed.rows.num_rows
+            counts.bytes += passed.rows.nbytes
             if passed.rejected.num_rows:
                 late = passed.rejected.column("kind").to_pylist().count("late")
                 counts.late += late
@@ -400,15 +434,36 @@ class Runtime:
                 said = f"query {name} ends before {_places(self.engine.drop(name).ends or {})}"
             else:
                 said = f"query {name} had stopped already"
-        elif isinstance(statement, Setting) and statement.name == "policy":
-            self.engine.set_policy(statement.value)
-            said = f"policy {self.engine.policy.name}"
+        elif isinstance(statement, Setting) and statement.name == "memory":
+            said = self._set_memory(statement.value)
+        elif isinstance(statement, Setting) and statement.name == "shed":
+            said = self._set_shed(statement.value)
+        elif isinstance(statement, Setting) and statement.name in CHOOSING:
+            said = self._selecting.set(statement.name, statement.value)
         elif isinstance(statement, Setting):
-            raise RunError(f"setting {statement.name!r} cannot be changed while a script runs; the policy can")
+            raise RunError(f"setting {statement.name!r} cannot be changed while a script runs")
         else:
             raise RunError(_ONLY_QUERIES)
         self.script = self.script.with_statements([statement])
         return said
+
+    def _set_memory(self, memory: int) -> str:
+        """Go on with another limit; one that is too small is refused, and nothing changes."""
+        self._check_memory(memory)
+        self._memory = memory
+        self.engine.set_memory(memory)
+        return f"memory {memory:,} bytes"
+
+    def _set_shed(self, sheds: bool) -> str:
+        """Go on with shedding on or off; drop boxes open when it goes off."""
+        self._sheds = sheds
+        if not sheds:
+            self._shedding = Shedding(self.engine, self._in_flight)
+            self.engine.keep(dict.fromkeys(self.engine.streams, 1.0))
+        return f"shedding {'on' if sheds else 'off: everything is kept'}"
+
+    def _check_memory(self, memory: int) -> None:
+        check_memory(memory, self.script.streams.values(), self._chunk_rows, self._around.chunk_us)
 
     def _create(self, query: QueryDef) -> str:
         self._open(query)
@@ -461,6 +516,9 @@ class Runtime:
         self._memory_sum += held
         self._memory_looks += 1
         self.engine.see_memory(self._now / 1e6, held, self._memory_sum / self._memory_looks)
+        if self._sheds and self._now - self._looked >= LOOK_US:
+            self._looked = self._now
+            self._mind_load(held)
         passed = max((self._now - self._started) / 1e6, 1e-3)
         is_due = self._now - self._relearned >= _RELEARN_US and self.engine.costs.is_measured
         would_be = self._relearning.seconds + self._relearning.last
@@ -471,7 +529,31 @@ class Runtime:
         while self.engine.planner.changes:
             self._on_event(self.engine.planner.changes.pop(0))
 
+    def _mind_load(self, held: int) -> None:
+        """Let load shedding look at what sources offer, what is held, and how much of the time jobs run."""
+        offered = {name: source.offered(self._now) for name, source in self._sources.items()}
+        paced = {name: count for name, count in offered.items() if count is not None}
+        if not paced:
+            return
+        said = self._shedding.look(
+            Standing(
+                now_s=self._now / 1e6,
+                offered=paced,
+                served={name: self._counts[name].kept - self.engine.backlog_rows(name) for name in paced},
+                bytes_a_row={name: self._counts[name].bytes_a_row for name in paced},
+                held=held,
+                limit=self._memory,
+                behind=any(self._counts[name].held for name in paced),
+                worked_s=self.engine.costs.busy_s,
+                overhead_s=self.engine.overhead_s,
+                awake_s=(self._now - self._started - self._napped_us) / 1e6,
+            )
+        )
+        if said is not None:
+            self._on_event(said)
+
     def _watch(self) -> None:
+        self._selecting.look(self._now)
         if self._publish_us and self._now - self._published >= self._publish_us:
             self._publish()
         if self._now - self._ticked >= self._tick_us:
@@ -523,6 +605,8 @@ class Runtime:
             streams={name: stream_summary(engine, name, counts, now) for name, counts in self._counts.items()},
             queries={name: query_summary(engine, name) for name in engine.queries},
             joins=join_summaries(engine),
+            shedding=self._shedding.summary,
+            qos=self._selecting.summary(now),
         )
 
 

@@ -27,6 +27,10 @@ class QueryState:
     definition: QueryDef
     starts: dict[str, int]
     ends: dict[str, int] | None = None
+    dropped_before: dict[str, int] = field(default_factory=dict)
+    """Rows of each stream that its drop box had dropped when the query began, if any."""
+    dropped_until: dict[str, int] | None = None
+    """And when it ended."""
     status: Status = "running"
     reason: str = ""
     outputs: int = 0

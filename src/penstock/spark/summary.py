@@ -1,12 +1,14 @@
 """How a run stands, or how it went: a value for screens, JSON and tests."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
 from penstock.spark.engine import Engine
 from penstock.spark.planning import JoinSummary
+from penstock.spark.selecting import SelectionSummary
+from penstock.spark.shedding import SheddingSummary
 
 
 @dataclass
@@ -18,11 +20,24 @@ class Counts:
     malformed: int = 0
     silent_since: int | None = None
     held: bool = False
+    kept: int = 0
+    """Rows that came to queues."""
+    bytes: int = 0
+    """What those took."""
+
+    @property
+    def bytes_a_row(self) -> float:
+        """What a row took in the mean; 0 if none came."""
+        return self.bytes / self.kept if self.kept else 0.0
 
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A stream: rows in, rows turned away, how long the oldest row that waits has waited."""
+    """A stream: rows in, rows turned away, how long the oldest row that waits has waited.
+
+    Of the `rows`, some are `late`, some `malformed`, some were `dropped` to shed load, the others `kept`. The
+    present drop box keeps the share `keep`; `boxes` are all there were: from which number on, which share.
+    """
 
     rows: int
     late: int
@@ -34,6 +49,10 @@ class StreamSummary:
     ended: bool
     held: bool
     """Whether it is not read at the moment, because too much waits."""
+    dropped: int = 0
+    kept: int = 0
+    keep: float = 1.0
+    boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,8 @@ class QuerySummary:
     l2_slowdown: float
     recent_response: float
     recent_slowdown: float
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows of its streams that it would have seen, and that were dropped to shed load."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,15 @@ class Summary:
     streams: Mapping[str, StreamSummary]
     queries: Mapping[str, QuerySummary]
     joins: Mapping[str, JoinSummary]
+    qos: SelectionSummary = field(default_factory=SelectionSummary, kw_only=True)
+    """How the policy was chosen."""
+    shedding: SheddingSummary | None = field(default=None, kw_only=True)
+    """What load shedding reckons with; None if it is off, or has not looked yet."""
+
+    @property
+    def rows_dropped(self) -> int:
+        """Rows that were dropped to shed load, all streams together."""
+        return sum(stream.dropped for stream in self.streams.values())
 
     @property
     def rows_in(self) -> int:
@@ -98,6 +128,7 @@ class Summary:
         """Return it as JSON has it; a query's sequence range is called `from` and `to`."""
         found = asdict(self)
         found["rows_in"], found["rows_out"] = self.rows_in, self.rows_out
+        found["rows_dropped"] = self.rows_dropped
         for query in found["queries"].values():
             query["from"], query["to"] = query.pop("first"), query.pop("end")
         return found
@@ -118,6 +149,10 @@ def stream_summary(engine: Engine, name: str, counts: Counts, now_us: int) -> St
         lag_s=(now_us - oldest) / 1e6,
         ended=log.ended,
         held=counts.held,
+        dropped=log.box.dropped,
+        kept=counts.kept,
+        keep=log.box.keep,
+        boxes=tuple(log.box.history),
     )
 
 
@@ -148,4 +183,5 @@ def query_summary(engine: Engine, name: str) -> QuerySummary:
         l2_slowdown=state.slowdown.l2,
         recent_response=state.response.recent,
         recent_slowdown=state.slowdown.recent,
+        dropped=engine.dropped_for(name),
     )

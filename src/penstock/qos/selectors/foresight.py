@@ -89,7 +89,8 @@ class Foresight:
         real, thought = situation.goals.loss(situation.period), _loss(situation, rehearsed)
         if real and thought:
             own, periods = self._own.get(policy, (0.0, 0))
-            missed = math.log(real / thought) - self._common - own
+            error = min(max(math.log(real / thought), -FARTHEST), FARTHEST)
+            missed = error - self._common - own
             self._own[policy] = (own + missed / (periods + OWN), periods + 1)
             self._common += COMMON * missed
 

@@ -54,6 +54,10 @@ class Files:
         """Return the clock where a row's time is its arrival; else the rows tell."""
         return None if self._has_time else now_us
 
+    def offered(self, now_us: int) -> int | None:
+        """Return nothing: what is not read yet waits in its file, and nothing is lost by that."""
+        return None
+
     def stop(self, now_us: int) -> None:
         """Look for no more files, and read no more of those that were found."""
         self._stopped = True

@@ -70,7 +70,7 @@ class Generated:
         if self.ended or (self._stop_at is None and now_us - self._last_poll < self._chunk_us):
             return
         self._last_poll = now_us
-        virtual = int((min(now_us, self._stop_at or now_us) - self._start) * self._speed)
+        virtual = self._virtual(now_us)
         self._read_until(virtual)
         count = int(np.searchsorted(self._due, virtual, side="right"))
         offsets, self._due = self._due[: min(count, most_rows)], self._due[min(count, most_rows) :]
@@ -85,12 +85,25 @@ class Generated:
         """Return the clock: everything that was due by then has come."""
         return self._until
 
+    def offered(self, now_us: int) -> int | None:
+        """Return how many rows were due by now, whether they were asked for or not."""
+        if self._start is None:
+            return 0
+        virtual = self._virtual(now_us)
+        self._read_until(virtual)
+        return self._given + int(np.searchsorted(self._due, virtual, side="right"))
+
     def stop(self, now_us: int) -> None:
         """Let nothing more become due; what is due by now still comes."""
         self._stop_at = now_us
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
+
+    def _virtual(self, now_us: int) -> int:
+        """Return the stream's own time now, since its start."""
+        start = now_us if self._start is None else self._start
+        return int((min(now_us, self._stop_at or now_us) - start) * self._speed)
 
     def _read_until(self, virtual: int) -> None:
         while not self._spent and (not len(self._due) or self._due[-1] <= virtual):

@@ -35,6 +35,7 @@ class Lines:
         self._over = threading.Event()
         self._closing = threading.Event()
         self._last_poll: int | None = None
+        self._given = 0
         host, port = stream.options.get("host", "127.0.0.1"), stream.options["port"]
         listens = stream.options.get("listen", True)
         self._socket = _listening(stream.name, host, port) if listens else _connected(stream.name, host, port)
@@ -54,6 +55,7 @@ class Lines:
         while self._lines and len(taken) < most_rows:
             taken.append(self._lines.popleft())
             self._room.release()
+        self._given += len(taken)
         self.ended = over and not self._lines
         if taken:
             yield Arrived(self._parsed(taken), now_us)
@@ -61,6 +63,10 @@ class Lines:
     def known_until(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""
         return None if self._stream.timestamp is not None else now_us
+
+    def offered(self, now_us: int) -> int | None:
+        """Return how many lines have come, read or not."""
+        return self._given + len(self._lines)
 
     def stop(self, now_us: int) -> None:
         """Take no more lines."""

@@ -25,6 +25,10 @@ class Source(Protocol):
         """Return the time up to which every row was returned, if the source knows; else the rows tell."""
         ...
 
+    def offered(self, now_us: int) -> int | None:
+        """Return how many rows have come by now, read or not; None if they wait elsewhere as long as it takes."""
+        ...
+
     def stop(self, now_us: int) -> None:
         """Let nothing in that comes after now; what has come can still be asked for."""
         ...

@@ -1,0 +1,264 @@
+"""Three times what the machine can do, on a join of three streams with a memory limit: what is dropped."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from math import prod
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from penstock.bench.comparisons import Comparison
+from penstock.bench.machine import described
+from penstock.bench.nowhere import Nowhere
+from penstock.language.script import Script
+from penstock.network import Window
+from penstock.optimizer import Filter, JoinProblem, optimize
+from penstock.spark.planning import COSTS
+from penstock.spark.runtime import Runtime
+from penstock.spark.session import spark_session
+from penstock.spark.summary import StreamSummary, Summary
+
+HEAP = "4g"
+OVERLOAD = 3.0
+LEAST_OVERLOAD, WITHIN = 2.0, 0.1
+CALIBRATED_S = 30.0
+QUERY, JOIN = "met", "join.2"
+MEMORY = 32_000_000
+SHED = "b"
+"""The stream that is to be thinned: its rows are dear, and the others are few."""
+
+RATES = {"a": 200.0, "b": 8000.0, "c": 400.0}
+KEYS = {("a", "b"): 100_000, ("a", "c"): 10_000}
+RANGE_S = 10.0
+CHECK_S = 1e-4
+"""About what the check of a row of b takes; what is expected does not depend on how much it is."""
+MEETING = """
+-- Alarms meet log lines of the same host and readings of the same room. Lines are many, and an expression that
+-- goes back and forth in each of them is dear: it passes all, and takes most of the time.
+CREATE STREAM a (k INT, m INT) FROM poisson WITH (rate = {a}, seed = 1, k_high = {k}, m_high = {m}, {pace});
+CREATE STREAM b (k INT, word STRING) FROM poisson WITH (rate = {b}, seed = 2, k_high = {k}, {pace});
+CREATE STREAM c (m INT, v INT) FROM poisson WITH (rate = {c}, seed = 3, m_high = {m}, {pace});
+CREATE QUERY met AS
+  SELECT a.k, b.word, c.v
+  FROM a [RANGE {range_s} SECONDS] AS a, b [RANGE {range_s} SECONDS] AS b, c [RANGE {range_s} SECONDS] AS c
+  WHERE a.k = b.k AND a.m = c.m AND NOT concat(b.word, 'aaaaaaaaaaaaaa') RLIKE '(a+)+!';
+SET policy = 'threshold.every(2)';
+SET batch_rows = 60000;
+SET chunk_time = '500 ms';
+{settings}
+"""
+
+
+def script(pace: str, settings: str = "") -> Script:
+    """Return the script; `pace` has options of its streams."""
+    figures = {name: f"{rate:g}" for name, rate in RATES.items()}
+    keys = {"k": KEYS["a", "b"] - 1, "m": KEYS["a", "c"] - 1}
+    return Script.parse(MEETING.format(**figures, **keys, range_s=f"{RANGE_S:g}", pace=pace, settings=settings))
+
+
+@dataclass
+class Course:
+    """What a run said while it went on."""
+
+    ticks: list[Summary] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+    def tick(self, summary: Summary) -> None:
+        """Take in how the run stands."""
+        self.ticks.append(summary)
+
+    def event(self, text: str) -> None:
+        """Take in what happened."""
+        when = f"{self.ticks[-1].seconds:.1f} s: " if self.ticks else ""
+        self.events.append(when + text)
+
+
+def measured(seconds: float, on_stage: Callable[[str], object]) -> dict[str, Any]:
+    """Find out what the join takes, run it at three times that, and return how it went, as JSON has it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
+        spark_session(settings={"spark.driver.memory": HEAP}) as spark,
+    ):
+        demand = 0.0
+        for stage in ("to warm up", "what the join takes"):
+            on_stage(f"{CALIBRATED_S:g} s of the streams' time: {stage}")
+            calm = script(f"seconds = {CALIBRATED_S:g}, speed = 100000")
+            demand = Runtime(calm, spark, [Nowhere()], Path(folder), drain=True).run().demand
+        speed = OVERLOAD / demand
+        on_stage(f"{seconds:g} s at {speed:.2g} times their pace: {OVERLOAD:g} times what the machine can do")
+        course = Course()
+        overloaded = script(f"speed = {speed:.4g}", f"SET memory = {MEMORY}; SET shed = true;")
+        summary = Runtime(
+            overloaded,
+            spark,
+            [Nowhere()],
+            Path(folder),
+            drain=True,
+            seconds=seconds,
+            on_event=course.event,
+            on_tick=course.tick,
+        ).run()
+    return _found(seconds, demand, speed, summary, course)
+
+
+def _found(seconds: float, demand: float, speed: float, summary: Summary, course: Course) -> dict[str, Any]:
+    ticks = [each for each in course.ticks if each.seconds < seconds]  # after that, the rest is worked off
+    shed = [each for each in ticks if each.shedding is not None and each.shedding.budget is not None]
+    keep = {name: stream.keep for name, stream in (shed[-1] if shed else summary).streams.items()}
+    demands = [each.shedding.demand for each in shed if each.shedding]
+    predicted = predicted_results(summary, ticks, speed)
+    calm = [each for each in ticks if JOIN in each.joins and each not in shed and not each.rows_dropped]
+    orders = {
+        when: list(some[-1].joins[JOIN].orders["a"]) if some else []
+        for when, some in (("before", calm), ("after", shed))
+    }
+    expected = expected_orders(keep)
+    counts = {name: _audited(name, stream) for name, stream in summary.streams.items()}
+    found: dict[str, Any] = {
+        "benchmark": "overload",
+        "machine": described(HEAP),
+        "seconds": seconds,
+        "speed": speed,
+        "demand_at_speed_1": demand,
+        "predicted_demand": float(np.median(demands)) if demands else None,
+        "memory_limit": MEMORY,
+        "peak_bytes": summary.peak_bytes,
+        "keep": keep,
+        "results": summary.queries[QUERY].outputs,
+        "predicted_results": predicted,
+        "orders": orders,
+        "expected_orders": expected,
+        "streams": counts,
+        "dropped_for_query": dict(summary.queries[QUERY].dropped),
+        "changes": summary.shedding.changes if summary.shedding else 0,
+        "events": course.events,
+    }
+    found["comparisons"] = [each.as_dict() for each in _comparisons(found)]
+    return found
+
+
+def predicted_results(summary: Summary, ticks: Sequence[Summary], speed: float) -> float | None:
+    """Return how many results the optimizer predicts for the drop boxes, while each of them was in force.
+
+    A box is in force over a range of sequence numbers, which is as long a time as the stream takes to bring so
+    many rows. All windows are of time: what is predicted is a product of the shares kept, times what it is for
+    whole streams, of which the median of all that was said meanwhile is taken. None if nothing was said.
+    """
+    whole = [
+        tick.shedding.results[QUERY] / speed / prod(stream.keep for stream in tick.streams.values())
+        for tick in ticks
+        if tick.shedding is not None
+    ]
+    stream = summary.streams[SHED]
+    ends = [start for start, _ in stream.boxes[1:]] + [stream.rows]
+    kept = sum((end - start) * share for (start, share), end in zip(stream.boxes, ends, strict=True))
+    return float(np.median(whole)) * kept / RATES[SHED] if whole else None
+
+
+def _comparisons(found: Mapping[str, Any]) -> list[Comparison]:
+    error = None
+    if found["predicted_results"]:
+        error = abs(found["results"] / found["predicted_results"] - 1)
+    wrong = sum(not each["exact"] for each in found["streams"].values())
+    for_query = found["dropped_for_query"]
+    wrong += any(for_query.get(name) != each["dropped"] for name, each in found["streams"].items())
+    other = sum(found["orders"][when] != found["expected_orders"][when] for when in ("before", "after"))
+    agrees = all(each[0] == found["expected_orders"]["an04"][when][1] for when, each in _firsts(found))
+    return [
+        Comparison(
+            "load offered, by what the machine can do", "at least", LEAST_OVERLOAD, found["predicted_demand"],
+            failed=True,
+        ),
+        Comparison("queue memory at its peak, by the limit", "at most", 1.0, found["peak_bytes"] / MEMORY),
+        Comparison("output: error of what was predicted for the boxes", "at most", WITHIN, error, failed=True),
+        Comparison(
+            "changes of the join's order when rows are dropped", "at least", 1,
+            int(found["orders"]["before"] != found["orders"]["after"]),
+        ),
+        Comparison("its orders, before and after, other than the best of all", "at most", 0, other),
+        Comparison("plans of ps.optimize that begin otherwise", "at most", 0, int(not agrees)),
+        Comparison("streams or queries whose dropped rows are miscounted", "at most", 0, wrong),
+    ]  # fmt: skip
+
+
+def _firsts(found: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    return [(when, found["expected_orders"][when]) for when in ("before", "after")]
+
+
+# What is expected, from what the script declares and nothing that was measured -----------------------------------
+
+
+def expected_orders(keep: Mapping[str, float]) -> dict[str, Any]:
+    """Return the order in which a row of `a` should probe the others, before shedding and for what is kept.
+
+    Once by trying all orders of all streams, once by AN04's plans of joins (`ps.optimize`), whose first two
+    streams say which is joined with `a` first: for all there is, and for a third of what the best plan takes.
+    """
+    problem = JoinProblem(
+        rates=RATES,
+        windows=dict.fromkeys(RATES, Window("range", RANGE_S)),
+        selectivities={pair: 1 / count for pair, count in KEYS.items()},
+        join_cost=1e-6,
+        filters={"b": [Filter(CHECK_S, 1.0, "check")]},
+    )
+    demand = optimize(problem, capacity=1e9).utilization
+    plans = {"before": optimize(problem, capacity=1e9), "after": optimize(problem, capacity=demand / OVERLOAD)}
+    return {
+        "before": list(cheapest_orders(dict.fromkeys(RATES, 1.0))["a"]),
+        "after": list(cheapest_orders(keep)["a"]),
+        "an04": {when: ["a", *(each for each in plan.order[:2] if each != "a")] for when, plan in plans.items()},
+    }
+
+
+def cheapest_orders(keep: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
+    """Return the orders that cost least of all there are, for what is kept: every one is walked through."""
+    others = {name: [each for each in RATES if each != name] for name in RATES}
+    every = product(*(permutations(some) for some in others.values()))
+    found = min(every, key=lambda orders: sum(_seconds(*each, keep) for each in zip(RATES, orders, strict=True)))
+    return dict(zip(RATES, found, strict=True))
+
+
+def _seconds(first: str, order: tuple[str, ...], keep: Mapping[str, float]) -> float:
+    """Return the seconds a second that the rows of a stream take, probing in this order."""
+    held = {name: rate * keep[name] * RANGE_S for name, rate in RATES.items()}
+    rows, seconds, taken = RATES[first] * keep[first], 0.0, {first}
+    for each in order:
+        share = float(np.prod([1 / KEYS[pair] for pair in KEYS if each in pair and taken & set(pair)]))
+        seconds += rows * (COSTS.row + COSTS.pair * held[each] * share)
+        rows *= held[each] * share
+        taken.add(each)
+    return seconds + rows * COSTS.result
+
+
+def _audited(name: str, stream: StreamSummary) -> dict[str, Any]:
+    """Return the counts of a stream beside those that its drop boxes say, by a hash worked out here once more."""
+    ends = [start for start, _ in stream.boxes[1:]] + [stream.rows]
+    dropped = sum(
+        _chance(name, number) >= share
+        for (start, share), end in zip(stream.boxes, ends, strict=True)
+        if share < 1
+        for number in range(start, end)
+    )
+    turned_away = stream.dropped + stream.late + stream.malformed
+    exact = dropped == stream.dropped and stream.rows == stream.kept + turned_away
+    return {
+        "rows": stream.rows,
+        "kept": stream.kept,
+        "dropped": stream.dropped,
+        "said_by_boxes": dropped,
+        "exact": exact,
+        "boxes": [list(each) for each in stream.boxes],
+    }
+
+
+def _chance(stream: str, number: int) -> float:
+    """Return splitmix64 of a row's number and its stream's name, in whole numbers, as a share of all."""
+    golden, word = 0x9E3779B97F4A7C15, (1 << 64) - 1
+    z = (number * golden + crc32(stream.encode()) * golden) & word
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & word
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & word
+    return ((z ^ (z >> 31)) >> 11) / (1 << 53)

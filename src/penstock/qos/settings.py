@@ -1,0 +1,120 @@
+"""What a script says about the choice of its policy: SET qos, selector, candidates and policy."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from penstock.errors import PolicyError, QosError, nearest
+from penstock.policies import Policy, policy_named
+from penstock.qos.director import CANDIDATES, Selection
+from penstock.qos.goals import DEFAULT, Goals
+from penstock.qos.selectors import SELECTORS, selector_named
+
+SETTINGS = ("policy", "qos", "selector", "candidates")
+NO_SELECTOR = "none"
+USUAL_SELECTOR = "foresight"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What is said so far; None where nothing is.
+
+    A policy is chosen where goals or a selector are given, unless the selector is 'none'. Without goals they are
+    P04's (`DEFAULT`), without candidates `CANDIDATES`; a policy that is named runs first, and is a candidate.
+
+    >>> said = Choosing.of({"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}, queries=())
+    >>> said.selection().candidates, said.selection().selector
+    (('srpt', 'hr', 'bsd.every(20)'), 'foresight')
+    """
+
+    goals: Goals | None = None
+    selector: str | None = None
+    candidates: tuple[str, ...] | None = None
+    policy: str | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], queries: Iterable[str]) -> "Choosing":
+        """Return what the settings of a script say; raise `QosError` with the name of the one that is wrong."""
+        said, names = cls(), list(queries)
+        for name in SETTINGS:
+            if settings.get(name) is not None:
+                said = said.with_setting(name, settings[name], names)
+        return said
+
+    def with_setting(self, name: str, value: object, queries: Iterable[str]) -> "Choosing":
+        """Return the same with one setting more, or another; goals may weigh these queries."""
+        if name == "qos":
+            return replace(self, goals=_checked(name, lambda given: goals_among(given, queries), value))
+        if name == "selector":
+            return replace(self, selector=_checked(name, _selector, value))
+        if name == "candidates":
+            return replace(self, candidates=_checked(name, candidates_in, value))
+        return replace(self, policy=_checked(name, _policy, value))
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the policy is to be chosen."""
+        return self.selector != NO_SELECTOR and (self.goals is not None or self.selector is not None)
+
+    def selection(self) -> Selection:
+        """Return how the policy is chosen; one that is named has a period before the first choice."""
+        candidates = self.candidates or CANDIDATES
+        warmup = 0.0
+        if self.policy is not None:
+            candidates = (self.policy, *(name for name in candidates if name != self.policy))
+            warmup = Selection.every
+        selector = USUAL_SELECTOR if self.selector in (None, NO_SELECTOR) else str(self.selector)
+        return Selection(self.goals or DEFAULT, selector, candidates, warmup=warmup)
+
+
+def candidates_in(text: str) -> tuple[str, ...]:
+    """Return the policies of a text, between commas that are not in brackets.
+
+    >>> candidates_in("fifo, hnr.clustered(4, 'log'), chain")
+    ('fifo', "hnr.clustered(4, 'log')", 'chain')
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if any(not part.strip() for part in parts):
+        raise QosError(f"a policy is missing in {text!r}: write their names between commas")
+    names = tuple(_policy(part.strip()) for part in parts)
+    return tuple(Selection(candidates=names).candidates)
+
+
+def goals_among(given: "str | Goals | Mapping[str, float]", queries: Iterable[str]) -> Goals:
+    """Return goals whose weights are of queries that there are, spelled as these are."""
+    goals = Goals.of(given)
+    names = {name.lower(): name for name in queries}
+    for name in goals.queries:
+        if name.lower() not in names:
+            raise QosError(f"there is no query {name!r} to weigh.{nearest(name, names.values())}")
+    return goals.weighing({names[name.lower()]: weight for name, weight in goals.queries.items()})
+
+
+def _selector(name: str) -> str:
+    if name != NO_SELECTOR:
+        if name not in SELECTORS:
+            hint = (
+                nearest(name, (*SELECTORS, NO_SELECTOR)) or f" There are {', '.join((*SELECTORS, NO_SELECTOR))}."
+            )
+            raise QosError(f"there is no selector {name!r}.{hint}")
+        selector_named(name)
+    return name
+
+
+def _policy(name: "str | Policy") -> str:
+    return policy_named(name).name
+
+
+def _checked(name: str, check: Callable[[Any], T], value: object) -> T:
+    try:
+        return check(value)
+    except (QosError, PolicyError) as error:
+        raise QosError(f"setting {name!r}: {error}") from error

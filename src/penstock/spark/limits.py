@@ -1,0 +1,49 @@
+"""The memory limit of a run: what a row takes, what a chunk needs, how many rows still have room."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.errors import RunError
+from penstock.language.statements import StreamDef
+
+_OWN_BYTES = 24
+"""Sequence number, time and arrival."""
+_TEXT_BYTES = 24
+_NUMBER_BYTES = 8
+FILLED = 0.98
+"""The share of a limit up to which rows are asked for: how many a drop box keeps, and what they take, is known
+only in the mean."""
+
+
+def row_bytes(stream: StreamDef) -> int:
+    """Return what a row of a stream may take, before any was seen."""
+    texts = sum(column.type.name in ("STRING", "BINARY") for column in stream.columns)
+    return _OWN_BYTES + _TEXT_BYTES * texts + _NUMBER_BYTES * (len(stream.columns) - texts)
+
+
+def chunk_bytes(stream: StreamDef, chunk_rows: int, chunk_us: int) -> int:
+    """Return what a chunk of a stream may take: of a generated one what comes in `chunk_time`, of others a row."""
+    options: Mapping[str, Any] = stream.options
+    rows = float(options.get("rate", 0)) * float(options.get("speed", 1)) * chunk_us / 1e6
+    return row_bytes(stream) * max(1, min(int(rows), chunk_rows))
+
+
+def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chunk_us: int) -> None:
+    """Raise if a limit does not have room for one chunk of every stream in its share."""
+    every = list(streams)
+    needs = {stream.name: chunk_bytes(stream, chunk_rows, chunk_us) for stream in every}
+    if not needs:
+        return
+    name = max(needs, key=lambda each: needs[each])
+    least = needs[name] * len(every)
+    if memory < least:
+        raise RunError(
+            f"a memory limit of {memory:,} bytes is below one chunk: stream {name} needs some {needs[name]:,} "
+            f"bytes, and each of {len(every)} streams has an equal share; expected at least {least:,} bytes, "
+            "or a smaller chunk_time or chunk_rows"
+        )
+
+
+def room_rows(room_bytes: float, bytes_a_row: float, keep: float) -> int:
+    """Return how many rows may be asked for so that those which are kept have room."""
+    return max(int(room_bytes / (bytes_a_row * max(keep, 1e-3))), 0)
