@@ -4,7 +4,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock.cli.reproduce_an04 import an04
-from penstock.cli.reproduce_simulated import bbdm03, every_paper, jc03, sclp08
+from penstock.cli.reproduce_simulated import bbdm03, every_paper, jc03, p04, sclp08
 
 
 class _Papers(TyperGroup):
@@ -30,5 +30,6 @@ reproduce = typer.Typer(
 reproduce.command("AN04")(an04)
 reproduce.command("BBDM03")(bbdm03)
 reproduce.command("JC03")(jc03)
+reproduce.command("P04")(p04)
 reproduce.command("SCLP08")(sclp08)
 reproduce.command("all")(every_paper)

@@ -1,4 +1,4 @@
-"""`penstock reproduce SCLP08`, `BBDM03`, `JC03` and `all`: the simulated papers, as sweeps of Spark tasks."""
+"""`penstock reproduce BBDM03`, `JC03`, `P04`, `SCLP08` and `all`: simulated papers, as sweeps of Spark tasks."""
 
 import json
 import os
@@ -97,6 +97,24 @@ def jc03(
     _show([_run("JC03", None, quick, seed, results, master, remote)], report, as_json)
 
 
+def p04(
+    quick: Quick = False,
+    seed: Seed = 1,
+    results: Kept = RESULTS,
+    report: Report = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let selectors choose among four policies by one goal or several, against each alone: Figures 6.2 to 6.7.
+
+    The paper's roulette wheel, three bandits and Penstock's own selector. Results are kept as for SCLP08.
+
+    Examples: `penstock reproduce P04 --quick`; `penstock reproduce P04 --report p04.html`
+    """
+    _show([_run("P04", None, quick, seed, results, master, remote)], report, as_json)
+
+
 def every_paper(
     traces: Annotated[
         Path | None,
@@ -111,14 +129,14 @@ def every_paper(
     remote: Remote = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Reproduce AN04, BBDM03, JC03 and SCLP08, one after the other, on one page.
+    """Reproduce AN04, BBDM03, JC03, P04 and SCLP08, one after the other, on one page.
 
-    Under 20 minutes on two cores, under 2 with --quick. What is finished is kept, and not done again.
+    About 20 minutes on two cores, 3 with --quick. What is finished is kept, and not done again.
 
     Examples: `penstock reproduce all --quick`; `penstock reproduce all --traces traces/ --report papers.html`
     """
     documents = []
-    for paper in ("BBDM03", "JC03", "SCLP08"):
+    for paper in ("BBDM03", "JC03", "P04", "SCLP08"):
         found = traces / TRACES[paper] if traces and paper in TRACES else None
         trace = found if found is not None and found.is_file() else None
         documents.append(_run(paper, trace, quick, seed, results, master, remote))

@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """Lines over x, one a policy: ``lines[name] = [(x, y), …]``; with `bars`, x are words."""
+    """Lines over x, one a policy: ``lines[name] = [(x, y), …]``; with `bars`, x are words.
+
+    Lines that may cover others are `dashed`.
+    """
 
     number: str
     title: str
@@ -16,6 +19,7 @@ class Figure:
     lines: Mapping[str, Sequence[tuple[Any, float]]] = field(default_factory=dict)
     logarithmic: bool = False
     bars: bool = False
+    dashed: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""

@@ -41,10 +41,12 @@ def drawn(figure: Mapping[str, Any]) -> go.Figure:
         x, y = [point[0] for point in points], [point[1] for point in points]
         colour = COLOURS[place % len(COLOURS)]
         if figure["bars"]:
-            made.add_bar(x=x, y=y, name=name, marker={"color": colour})
+            words = [str(word).replace(", ", "<br>") for word in x]
+            made.add_bar(x=words, y=y, name=name, marker={"color": colour})
         else:
             mode = "lines" if len(points) > 40 else "lines+markers"
-            made.add_scatter(x=x, y=y, name=name, mode=mode, line={"color": colour, "width": 2})
+            dash = "dash" if name in figure.get("dashed", ()) else "solid"
+            made.add_scatter(x=x, y=y, name=name, mode=mode, line={"color": colour, "width": 2, "dash": dash})
     styled(made, f"{figure['number']}: {figure['title']}", figure["x"], figure["y"])
     if figure["logarithmic"]:
         logarithmic(made, [point[1] for points in figure["lines"].values() for point in points])

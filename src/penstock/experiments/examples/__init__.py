@@ -7,6 +7,7 @@ EXAMPLES: tuple[Example, ...] = (
     jc03.TABLE_2,
     bbdm03.EXAMPLE_1,
     p04.TABLE_1_1,
+    p04.SECTION_1_3,
     sclp08.EXAMPLE_1,
     an04.FIGURE_1,
     an04.EXAMPLE_1,

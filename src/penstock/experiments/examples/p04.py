@@ -1,15 +1,18 @@
-"""P04 Table 1.1: FIFO against most-tuples-in-queue on three filters.
+"""P04 Table 1.1: FIFO against most-tuples-in-queue on three filters; §1.3: the latter with twice the arrivals.
 
 The text's further figures for MTIQ (a first output "about t = 14", a rate of 0.07) contradict the rules beside
 them: one arrival each time unit gives O1 alone the whole processor. They are not compared.
 """
 
+from collections.abc import Callable
+
 from penstock.experiments.examples.cells import Cell, Example, row
-from penstock.network import Network
+from penstock.network import Network, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import P04, run_fractional
+from penstock.simulator.trace import Trace
 
-PAPER, EXAMPLE = "P04", "Table 1.1"
+PAPER, EXAMPLE, TWICE = "P04", "Table 1.1", "§1.3"
 TIMES = range(6)
 
 
@@ -35,6 +38,31 @@ def _cells(name: str, policy: Policy, queue: str, output: str) -> list[Cell]:
     ]
 
 
+def section_1_3() -> list[Cell]:
+    """Return what MTIQ does with two arrivals a time unit: how queues grow, and whether it leaves O1."""
+    trace = run_fractional(network(), {"s": sorted([*TIMES, *TIMES])}, POLICIES["mtiq"], P04)
+    after = TIMES[1:]
+    return [
+        *row(PAPER, TWICE, "queues grow by, MTIQ", after, "1.9 " * len(after), _growth(trace)),
+        *row(PAPER, TWICE, "runs not of O1, MTIQ", after, "0 " * len(after), _others(trace)),
+    ]
+
+
+def _growth(trace: Trace) -> Callable[[int], Number]:
+    return lambda t: trace.queue_at(t) - trace.queue_at(t - 1)
+
+
+def _others(trace: Trace) -> Callable[[int], Number]:
+    leaf = network().operators[0].name
+    return lambda t: sum(run.units != (leaf,) for run in trace.runs if run.start < t)
+
+
+SECTION_1_3 = Example(
+    PAPER,
+    TWICE,
+    section_1_3,
+    note="Two arrivals a time unit. Printed in words: O1's queue grows by 1, O2's by 0.9, and only O1 ever runs.",
+)
 TABLE_1_1 = Example(
     PAPER,
     EXAMPLE,
