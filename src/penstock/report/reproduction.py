@@ -29,9 +29,8 @@ def _parts(document: Mapping[str, Any]) -> Iterator[Raw]:
     for figure in document["figures"]:
         yield plot(drawn(figure))
     if document.get("seconds"):
-        yield paragraph(
-            f"{document.get('cells', 0)} simulations, {document['seconds']:.0f} s in this run.", soft=True
-        )
+        what = "runs on Spark" if document.get("on") == "spark" else "simulations"
+        yield paragraph(f"{document.get('cells', 0)} {what}, {document['seconds']:.0f} s in this run.", soft=True)
 
 
 def drawn(figure: Mapping[str, Any]) -> go.Figure:
