@@ -1,6 +1,7 @@
 """What the overload benchmark expects and audits, without running it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,7 @@ from penstock.bench.overload import (
     RANGE_S,
     RATES,
     _audited,
+    calm_demand,
     cheapest_orders,
     expected_orders,
     predicted_results,
@@ -67,3 +69,18 @@ def test_predictions_are_added_up_over_what_each_box_was_in_force_for():
 
 def test_the_script_is_one_that_can_be_read():
     assert list(script("speed = 2").streams) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("demands", "found", "runs"),
+    [
+        ([0.5, 0.3, 0.2, 0.199, 9.0], 0.199, 4),  # a minute is over, and the last two differ: one more
+        ([0.5, 0.21, 0.2, 9.0], 0.2, 3),
+        ([0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 9.0], 0.3, 6),  # it never settles: two minutes are enough
+    ],
+)
+def test_the_demand_is_that_of_a_warm_machine(demands, found, runs):
+    coming = iter(demands)
+    told = []
+    measured = calm_demand(lambda: SimpleNamespace(demand=next(coming), seconds=20.0), told.append)
+    assert (measured, len(told)) == (found, runs)
