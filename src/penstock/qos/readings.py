@@ -20,20 +20,6 @@ class Results:
     max_slowdown: float = 0.0
     squared_slowdown: float = 0.0
 
-    def times(self, weight: float) -> "Results":
-        """Return results that count `weight` times; the largest of none do not count."""
-        if weight == 0:
-            return Results()
-        return Results(
-            self.count * weight,
-            self.response * weight,
-            self.max_response,
-            self.squared_response * weight,
-            self.slowdown * weight,
-            self.max_slowdown,
-            self.squared_slowdown * weight,
-        )
-
     @property
     def avg_response(self) -> float | None:
         """The average response, if there was a result."""

@@ -41,3 +41,25 @@ def score_of(values: Mapping[str, float], overall: View, goals: Goals, fade: flo
         z = z_of(values.get(goal.statistic), overall, goal.statistic, fade)
         score += goal.weight * (z if goal.sense == "maximize" else 1 - z)
     return score
+
+
+def reward_of(values: Mapping[str, float], overall: View, goals: Goals) -> float:
+    """Return how good a period was on the scale of everything that was ever read: 0 is the worst, 1 the best.
+
+    Unlike a score, it does not depend on the average so far, which follows whatever runs: a policy that gets worse
+    and keeps running would soon look average again.
+
+    >>> history = View()
+    >>> for value in (2.0, 4.0):
+    ...     history.add({"queue_size": value}, seconds=1)
+    >>> reward_of({"queue_size": 2.5}, history, Goals.parse("minimize queue_size 1"))
+    0.75
+    """
+    reward = 0.0
+    for goal in goals.goals:
+        value, low = values.get(goal.statistic), overall.low.get(goal.statistic)
+        place = UNKNOWN
+        if value is not None and low is not None and overall.high[goal.statistic] > low:
+            place = min(max((value - low) / (overall.high[goal.statistic] - low), 0.0), 1.0)
+        reward += goal.weight * (place if goal.sense == "maximize" else 1 - place)
+    return reward

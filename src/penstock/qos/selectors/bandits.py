@@ -1,13 +1,13 @@
 """Bandits of `river` as selectors: UCB, Thompson sampling and EXP3, started anew when rewards drift (ADWIN).
 
-The reward of a period is its score against everything that was read so far (`scores`): from 0 to 1.
+The reward of a period is its place between the worst and the best that was ever read (`scores`): from 0 to 1.
 """
 
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.qos.scores import score_of
+from penstock.qos.scores import reward_of
 from penstock.qos.selectors.roulette import EXPLORE_S
 from penstock.qos.selectors.selector import Choice, Situation
 
@@ -51,7 +51,7 @@ class Bandit:
             self._round = list(situation.candidates)
         elif situation.period:
             self._learn(
-                situation.policy, score_of(situation.period, situation.statistics.overall, situation.goals)
+                situation.policy, reward_of(situation.period, situation.statistics.overall, situation.goals)
             )
         if self._round:
             return Choice(self._round.pop(0), EXPLORE_S)
