@@ -1,11 +1,13 @@
 """When it looks, when it chooses, what starvation does, and that goals, selectors and candidates can change."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
 import pytest
 
 from penstock.errors import QosError
+from penstock.policies import POLICIES
 from penstock.qos import Choice, Director, Reading, Results, Selection, Situation, selector_named, together
 
 
@@ -117,3 +119,30 @@ def test_together():
     assert both.results.avg_response == (4 * 2 + 6 * 4) / 10
     with pytest.raises(QosError, match="no interval"):
         together([])
+
+
+@pytest.mark.parametrize("selector", ["roulette", "ucb"])
+def test_the_first_round_is_of_the_present_candidates(selector):
+    director = Director(Selection("memory", selector, ("fifo", "chain", "hr")))
+    director.see(reading(1.0))
+    director.choose_among(("lsf", "mtiq"))
+    ran = {director.see(reading(float(now))) for now in range(2, 12)}
+    assert ran <= {"lsf", "mtiq"}
+
+
+def test_changes_of_goals_stand_in_the_order_of_time():
+    selection = Selection("memory", changes=[(8.0, "throughput"), (4.0, "latency")])
+    assert [at for at, _ in selection.changes] == [4.0, 8.0]
+    for wrong in ([5], [("x", "memory")], [(-1.0, "memory")], [(float("nan"), "memory")]):
+        with pytest.raises(QosError):
+            Selection("memory", changes=wrong)
+    for wrong in ({"every": 1e-300}, {"sample": "1"}, {"warmup": -1}, {"starvation": 1.5}):
+        with pytest.raises(QosError):
+            Selection("memory", **wrong)
+
+
+def test_a_policy_made_by_hand_is_not_mistaken_for_another():
+    mine = replace(POLICIES["bsd"], gain=POLICIES["fifo"].gain)
+    with pytest.raises(QosError, match="is another one"):
+        Selection("memory", candidates=(mine,))
+    assert Selection("memory", candidates=(POLICIES["bsd"].every(20),)).names == ("bsd.every(20)",)

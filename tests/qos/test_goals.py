@@ -1,6 +1,8 @@
 """Goals: what is read, what is refused and how, and what a loss is."""
 
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -22,6 +24,7 @@ REFUSED = {
     "latency, memory": "stands alone",
     "weigh alarms": "write 'weigh QUERY WEIGHT'",
     "latency, weigh alarms -2": "from 0 on",
+    "latency, weigh alarms 2, weigh alarms 3": "weighed twice",
     "minimize avg_response 0.5 of all": "is not a goal",
     "x" * 5000: "2000 characters at most",
 }
@@ -61,6 +64,15 @@ def test_python_forms():
     with pytest.raises(QosError, match="a text, a mapping"):
         Goals.of(3)
     assert Goals.parse("minimise avg_response 1") == Goals.parse("latency")
+
+
+def test_goals_can_be_sent_to_another_process_and_written_down():
+    thirds = Goals.of({"avg_response": 1 / 3, "queue_memory": 1 / 3, "output_rate": 1 / 3}).weighing({"q": 0.1})
+    assert pickle.loads(pickle.dumps(thirds)) == thirds
+    assert hash(thirds) == hash(copy.deepcopy(thirds))
+    assert [goal.statistic for goal in Goals.parse(str(thirds))] == [goal.statistic for goal in thirds]
+    with pytest.raises(QosError, match=r"Goals\.parse"):
+        Goals("latency")
 
 
 def test_a_loss_does_not_depend_on_units():

@@ -13,9 +13,11 @@ from penstock.qos import (
     Results,
     Situation,
     Statistics,
+    Waiting,
     Work,
     selector_named,
     statistic,
+    together,
 )
 from penstock.qos.scores import score_of, z_of
 from penstock.qos.selectors.roulette import DECAY
@@ -105,6 +107,15 @@ def test_statistics_of_users():
         assert "'bad' raised ZeroDivisionError" in told[0]
         assert statistics.overall.mean["bad"] == -0.1  # goals go on with what there was
         assert statistics.current["half"] == 10
+        # over several intervals a statistic sees what was counted since the run began, as of the last
+        with_queues = [reading(now, 10.0, queues={"a": Waiting(now, 1.0)}) for now in (1.0, 2.0)]
+        assert together(with_queues).queues["a"].tuples == 2.0
+
+        @statistic("half")
+        def endless(reading):
+            return math.inf
+
+        assert "half" not in statistics.add("a", reading(4, 20.0))
     finally:
         STATISTICS.pop("half", None)
         STATISTICS.pop("bad", None)

@@ -5,7 +5,7 @@ import pytest
 
 import penstock as ps
 from penstock.policies import Workload
-from penstock.qos import SELECTORS
+from penstock.qos import SELECTORS, STATISTICS
 from penstock.workloads import Bursty, Poisson, population
 
 P04 = ("round_robin", "chain", "fifo", "mtiq")
@@ -104,6 +104,9 @@ def test_refused(four):
         ([(1.0, {"x": 0.5})], "no operator 'x' to drift"),
         ([(1.0, {"q1.o1": -0.5})], "drifts to"),
         ([(-1.0, {"q1.o1": 0.5})], "the time of a drift"),
+        ([(1.0, {"q1.o1": 2.0})], "cannot drift above 1"),
+        ([5], "a drift is"),
+        ([(5, [0.5])], "a drift is"),
     ):
         with pytest.raises(ps.NetworkError, match=message):
             ps.simulate(net, times, "fifo", drifts=drifts)
@@ -113,7 +116,7 @@ def test_refused(four):
         ({"selector": "rulette"}, "Did you mean 'roulette'"),
         ({"candidates": ()}, "a policy at least"),
         ({"candidates": ("fifo", "fifo")}, "twice"),
-        ({"every": 0}, "above 0"),
+        ({"every": 0}, "at least 0.001"),
         ({"starvation": 0}, "above 0"),
         ({"goals": "minimize nothing 1"}, "no statistic 'nothing'"),
     ):
@@ -121,3 +124,29 @@ def test_refused(four):
             ps.Selection(**wrong)
     with pytest.raises(ps.PolicyError, match="no policy 'x'"):
         ps.Selection(candidates=("x",))
+    with pytest.raises(ps.QosError, match="no query 'nosuch' to weigh"):
+        ps.simulate(net, times, ps.Selection("latency, weigh nosuch 3"))
+    for wrong in ({"shed": "no"}, {"shed": True, "setup_cost": 0.1}):
+        with pytest.raises(ps.QosError):
+            ps.simulate(net, times, "fifo", memory=100, **wrong)
+
+
+def test_a_statistic_that_raises_is_told_and_the_run_goes_on(four):
+    try:
+
+        @ps.statistic("broken")
+        def broken(reading):
+            raise RuntimeError("no")
+
+        goals = "minimize broken 0.5, minimize queue_memory 0.5"
+        run = ps.simulate(*four, ps.Selection(goals, "roulette", P04), seed=5)
+        assert [note for note in run.notes if "'broken' raised RuntimeError" in note]
+        assert run.metrics["outputs"] == ps.simulate(*four, "fifo", seed=5).metrics["outputs"]
+    finally:
+        STATISTICS.pop("broken", None)
+
+
+def test_drifts_go_on_after_the_last_arrival():
+    net = ps.Network.chains([[(0.01, 1.0)]])
+    run = ps.simulate(net, {"s": [0.0] * 1000}, "fifo", drifts=[(5.0, {net.operators[0].name: 0.0})])
+    assert run.metrics["outputs"] == pytest.approx(500, abs=2)

@@ -155,7 +155,7 @@ def _statements(choosing: Choosing, policy: Policy) -> list[str]:
     if not choosing.is_on:
         return [f"SET policy = {_quoted(policy.name)}"]
     wanted = choosing.selection()
-    values = {"candidates": ", ".join(wanted.candidates), "selector": wanted.selector, "qos": str(wanted.goals)}
+    values = {"candidates": ", ".join(wanted.names), "selector": wanted.selector, "qos": str(wanted.goals)}
     return [f"SET {name} = {_quoted(value)}" for name, value in values.items()]
 
 

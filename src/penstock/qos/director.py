@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.errors import QosError
-from penstock.policies import policy_named
+from penstock.network import checked
+from penstock.policies import Policy, policy_named
 from penstock.qos.goals import DEFAULT, Goals
 from penstock.qos.readings import Reading, together
 from penstock.qos.selectors import Selector, Situation, selector_named
@@ -19,6 +20,8 @@ from penstock.qos.statistics import Statistics
 
 CANDIDATES = ("fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq")
 HORIZON_S = 240.0
+SHORTEST_S = 1e-3
+"""Between two looks."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Selection:
 
     goals: Goals | str | Mapping[str, float] = DEFAULT
     selector: str = "foresight"
-    candidates: Sequence[str] = CANDIDATES
+    candidates: Sequence[str | Policy] = CANDIDATES
     every: float = 2.0
     sample: float = 1.0
     warmup: float = 0.0
@@ -48,8 +51,8 @@ class Selection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "goals", Goals.of(self.goals))
-        object.__setattr__(self, "changes", tuple((float(at), Goals.of(goals)) for at, goals in self.changes))
-        candidates = tuple(policy_named(each).name for each in self.candidates)
+        object.__setattr__(self, "changes", _checked_changes(self.changes))
+        candidates = tuple(map(_named, self.candidates))
         if not candidates:
             raise QosError("there must be a policy at least to choose from")
         if len(set(candidates)) < len(candidates):
@@ -57,12 +60,35 @@ class Selection:
         object.__setattr__(self, "candidates", candidates)
         selector_named(self.selector)
         for name in ("every", "sample", "horizon"):
-            if not getattr(self, name) > 0:
-                raise QosError(f"{name!r} of a selection is a time above 0, not {getattr(self, name)!r}")
-        if not self.warmup >= 0:
-            raise QosError(f"the warm-up of a selection is a time from 0 on, not {self.warmup!r}")
-        if self.starvation < 1:
-            raise QosError(f"starvation is a count of looks above 0, not {self.starvation!r}")
+            checked(
+                getattr(self, name), f"{name!r} of a selection, in seconds,", at_least=SHORTEST_S, error=QosError
+            )
+        checked(self.warmup, "the warm-up of a selection", at_least=0, error=QosError)
+        if isinstance(self.starvation, bool) or not isinstance(self.starvation, int) or self.starvation < 1:
+            raise QosError(f"starvation is a whole number of looks above 0, not {self.starvation!r}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The candidates by name."""
+        return tuple(map(_named, self.candidates))
+
+
+def _named(policy: str | Policy) -> str:
+    """Return the name of a candidate; one that was made by hand has none under which an engine would find it."""
+    name = policy_named(policy).name
+    if isinstance(policy, Policy) and policy_named(name) != policy:
+        raise QosError(f"policy {name!r} of the table is another one: a candidate is one that its name stands for")
+    return name
+
+
+def _checked_changes(changes: Sequence[Any]) -> tuple[tuple[float, Goals], ...]:
+    found = []
+    for each in changes:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise QosError(f"a change of goals is (seconds, goals), not {each!r}")
+        at = checked(each[0], "the time of other goals", at_least=0, error=QosError)
+        found.append((float(at), Goals.of(each[1])))
+    return tuple(sorted(found, key=lambda change: change[0]))
 
 
 class Look(NamedTuple):
@@ -140,7 +166,7 @@ class Director:
         self._period: list[Reading] = []
         self._shadows: dict[str, deque[Reading]] = {}
         self._rehearsed: dict[str, list[Reading]] = {}
-        self.candidates: tuple[str, ...] = tuple(selection.candidates)
+        self.candidates = selection.names
         self.policy = self.candidates[0]
         self._next_look = start + (selection.warmup or 0.0)
         self._next_choice = self._next_look
@@ -174,7 +200,8 @@ class Director:
             self._rehearsed.setdefault(name, []).append(shadow)
             while kept[0].now < reading.now - self.selection.horizon:
                 kept.popleft()
-        starves = reading.results.count == 0 and reading.waiting > 0
+        all_count = all(self.goals.queries.values())  # else there may be results that count for nothing
+        starves = reading.results.count == 0 and reading.waiting > 0 and all_count
         self._since_result = self._since_result + 1 if starves else 0
         looked = Look(reading.now, reading.seconds, self.policy, values, reading, {}, self._exploring)
         while self._changes and self._changes[0][0] <= reading.now:
@@ -204,7 +231,7 @@ class Director:
     def choose_among(self, candidates: Sequence[str]) -> None:
         """Go on with other candidates, which are rehearsed anew: all for as long."""
         self.selection = replace(self.selection, candidates=tuple(candidates))
-        self.candidates = tuple(self.selection.candidates)
+        self.candidates = self.selection.names
         self._shadows.clear()
         self._rehearsed.clear()
 

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Literal, get_args
 
 from penstock.errors import QosError, nearest
@@ -40,7 +39,7 @@ class Goal:
             raise QosError(f"the weight of goal {self.statistic!r} must be from 0 to 1, not {self.weight:g}")
 
     def __str__(self) -> str:
-        return f"{self.sense} {self.statistic} {self.weight:g}"
+        return f"{self.sense} {self.statistic} {self.weight:.12g}"
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,11 @@ class Goals:
     """
 
     goals: tuple[Goal, ...]
-    queries: Mapping[str, float] = field(default_factory=dict)
+    queries: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.goals, str):
+            raise QosError(f"goals are read from a text by Goals.parse({self.goals!r})")
         goals = tuple(self.goals)
         object.__setattr__(self, "goals", goals)
         if not goals:
@@ -71,13 +72,13 @@ class Goals:
             each = " + ".join(f"{goal.weight:g}" for goal in goals)
             raise QosError(f"the weights of goals must sum to 1, and {each} is {total:g}")
         weights = {name: _weight(weight, f"the weight of query {name!r}") for name, weight in self.queries.items()}
-        object.__setattr__(self, "queries", MappingProxyType(weights))
+        object.__setattr__(self, "queries", weights)
 
     def __iter__(self) -> Iterator[Goal]:
         return iter(self.goals)
 
     def __str__(self) -> str:
-        weighed = [f"weigh {name} {weight:g}" for name, weight in self.queries.items()]
+        weighed = [f"weigh {name} {weight:.12g}" for name, weight in self.queries.items()]
         return ", ".join([*map(str, self.goals), *weighed])
 
     @classmethod
@@ -110,7 +111,10 @@ class Goals:
             if not words:
                 raise QosError(f"a goal is missing in {text!r}: write 'minimize STATISTIC WEIGHT' between commas")
             if words[0].lower() == "weigh":
-                queries.update([_weighed(part, words)])
+                name, weight = _weighed(part, words)
+                if name in queries:
+                    raise QosError(f"query {name!r} is weighed twice")
+                queries[name] = weight
             elif len(words) == 1 and re.fullmatch(r"\w+", words[0]):
                 if goals:
                     raise QosError(f"template {words[0]!r} stands alone, without other goals")

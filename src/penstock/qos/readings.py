@@ -94,7 +94,7 @@ class Reading:
 
 
 def together(readings: Iterable[Reading]) -> Reading:
-    """Return intervals that follow each other as one; what was counted since the run began is left out."""
+    """Return intervals that follow each other as one; what was counted since the run began is as in the last."""
     each = list(readings)
     if not each:
         raise QosError("there is no interval to put together")
@@ -108,4 +108,7 @@ def together(readings: Iterable[Reading]) -> Reading:
         peak=max(one.peak for one in each),
         waiting=sum(one.waiting * one.seconds for one in each) / seconds,
         oldest=max(one.oldest for one in each),
+        queries=each[-1].queries,
+        operators=each[-1].operators,
+        queues=each[-1].queues,
     )

@@ -85,7 +85,7 @@ def candidates_in(text: str) -> tuple[str, ...]:
     if any(not part.strip() for part in parts):
         raise QosError(f"a policy is missing in {text!r}: write their names between commas")
     names = tuple(_policy(part.strip()) for part in parts)
-    return tuple(Selection(candidates=names).candidates)
+    return tuple(Selection(candidates=names).names)
 
 
 def goals_among(given: "str | Goals | Mapping[str, float]", queries: Iterable[str]) -> Goals:

@@ -76,8 +76,8 @@ def statistic(
 ) -> Callable[[Compute], Compute]:
     """Register a function as a statistic: it is given a `Reading` (plan), `Results`, `Work` or `Waiting`.
 
-    It returns a number, or None where there is nothing to say. If it raises, that is told once, it counts no
-    further in goals, and everything else goes on.
+    It returns a number above 0, or None where there is nothing to say. If it raises, that is told once, it is not
+    computed any more, and everything else goes on.
 
     >>> @statistic("backlog_s", about="seconds of work that wait")
     ... def backlog_s(reading):
@@ -159,7 +159,7 @@ class Statistics:
         for each in list(STATISTICS.values()):
             if each.of == of and each.name not in self.failed:
                 value = self._value(each, what)
-                if value is not None and not math.isnan(value):
+                if value is not None and math.isfinite(value):
                     found[each.name] = value
         return found
 

@@ -185,7 +185,7 @@ class Course:
 
     def _pending(self, weights: Floats) -> Results:
         """Return the results that may be expected of what waits, with the time it has waited."""
-        waits, few = self._waiting, self._leads > 0
+        waits, few = self._waiting, (self._leads > 0) & (weights > 0)
         counts, slowed = self._leads @ weights, (self._leads / self._wiring.ideal) @ weights
         slowest = (few / self._wiring.ideal).max(axis=1, initial=0.0) * waits[:, ages.OLDEST]
         squared = (self._leads / self._wiring.ideal**2) @ weights

@@ -29,14 +29,19 @@ class Make(Protocol):
 def checked_drifts(net: Network, drifts: Sequence[Drift]) -> tuple[Drift, ...]:
     """Return drifts in the order of time, or raise: of operators that are there, to shares that can be."""
     known = net.operator_by_name
-    for at, shares in drifts:
+    for each in drifts:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise NetworkError(f"a drift is (seconds, {{operator: selectivity}}), not {each!r}")
+        at, shares = each
         checked(at, "the time of a drift", at_least=0, error=NetworkError)
+        if not isinstance(shares, Mapping):
+            raise NetworkError(f"a drift is (seconds, {{operator: selectivity}}), not {(at, shares)!r}")
         for name, share in shares.items():
             if name not in known:
                 raise NetworkError(f"there is no operator {name!r} to drift.{nearest(name, known)}")
             checked(share, f"the selectivity that {name!r} drifts to", at_least=0, error=NetworkError)
-            if known[name].windows and share > 1:
-                raise NetworkError(f"the window join {name!r} keeps a share of pairs: at most 1, not {share}")
+            if share > 1 and (known[name].windows or known[name].kind in ("select", "project")):
+                raise NetworkError(f"{name!r} is a {known[name].kind} and cannot drift above 1, to {share}")
     return tuple(sorted(drifts, key=lambda drift: drift[0]))
 
 
@@ -53,9 +58,10 @@ class Selected:
         thinning: Thinning | None = None,
     ) -> None:
         self._net, self._feed = net, feed
-        self.director = Director(selection, start=float(feed.time[0]))
-        self.real = make(feed, selection.candidates, is_shadow=False)
-        names = selection.candidates if self.director.wants_shadows else ()
+        self.notes: list[str] = []
+        self.director = Director(selection, float(feed.time[0]), self.notes.append)
+        self.real = make(feed, selection.names, is_shadow=False)
+        names = selection.names if self.director.wants_shadows else ()
         self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}
         self._drifts = deque(drifts)
         self._thinning = thinning
@@ -76,6 +82,9 @@ class Selected:
                 self._look()
             if progress is not None:
                 progress(real.arrived / len(self._feed.time))
+        for at, shares in self._drifts:
+            real.go_on(director.policy, at)
+            real.become(shares)
         real.go_on(director.policy, np.inf)
 
     def _look(self) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from penstock.network import Network, Number, checked
 from penstock.policies import Exhaustive, Limited, Policy, Service, Thresholds, Workload, policy_named
 from penstock.policies.policy import Saving
 from penstock.qos import Selection
+from penstock.qos.settings import goals_among
 from penstock.qos.shedding import SheddingRules
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import kernel, records
@@ -87,7 +88,7 @@ def simulate(
       else changes.
     - `drifts`: other selectivities from a time on, as (seconds, {operator: selectivity}).
     - `shed`: set drop boxes at the streams when the load stays above the headroom or memory is at its limit, and
-      open them again; looked at every second.
+      open them again; looked at as often as a selection looks, every second. Or the `SheddingRules` for that.
 
     With a `Selection` for a policy, the policy is chosen while it runs, by what it comes to. Selectivities are
     then learnt, and policies rank by what was learnt; with drifts or drop boxes alone, too.
@@ -105,10 +106,14 @@ def simulate(
     if attributes is not None:
         attributes.check(net, times)
     selection = policy if isinstance(policy, Selection) else None
+    if not isinstance(shed, bool | SheddingRules):
+        raise QosError(f"shed is true, false or SheddingRules, not {shed!r}")
     if shed and memory is None:
         raise QosError("shedding needs a limit: say how much may wait, memory=")
+    if shed and (setup_cost or decision_cost):
+        raise QosError("shedding reckons with what operators take: leave out the costs of set-ups and decisions")
     if (drifts or shed) and selection is None:
-        selection = Selection(candidates=(policy_named(policy).name,))  # type: ignore[arg-type]
+        selection = Selection(candidates=(policy,))  # type: ignore[arg-type]
     run = _Run(
         net=net,
         times=times,
@@ -248,6 +253,11 @@ class _Run:
                 "a selection learns selectivities by itself: leave out `adaptive`, and the attributes and details "
                 "of tuples"
             )
+        if self.search not in ("scan", "fagin"):
+            raise PolicyError(f"the best unit is searched for by 'scan' or 'fagin', not {self.search!r}")
+        names = [query.name for query in self.net.queries]
+        changes = [(at, goals_among(goals, names)) for at, goals in selection.changes]
+        selection = replace(selection, goals=goals_among(selection.goals, names), changes=changes)
         self._check_room()
         feed = Feed(self.net, self.times, None)
         thinning = None
@@ -260,13 +270,13 @@ class _Run:
         state, load = run.real.close(), self._load()
         return Result(
             net=self.net,
-            policy=selection.selector if len(selection.candidates) > 1 else selection.candidates[0],
+            policy=selection.selector if len(selection.names) > 1 else selection.names[0],
             seed=self.seed,
             load=load,
             decisions=int(state.ints[kernel.DECISIONS]),
             tuples=len(feed.time),
             elapsed=perf_counter() - begun,
-            notes=_notes(load),
+            notes=(*_notes(load), *run.notes),
             chosen=run.director.chosen,
             shed=None if thinning is None else thinning.shed,
             **state.figures(),

@@ -61,7 +61,10 @@ class Thinning:
         if change is not None:
             whole = np.ones(len(self._names))
             self._keep = whole if change.budget is None else np.maximum(load.kept(change.budget), LEAST)
-            self.history.append((reading.now, dict(zip(self._names, self._keep.tolist(), strict=True))))
+            keep = dict(zip(self._names, self._keep.tolist(), strict=True))
+            before = self.history[-1][1] if self.history else dict.fromkeys(self._names, 1.0)
+            if keep != before:
+                self.history.append((reading.now, keep))
         self._thin(until, list(courses))
 
     def _rates(self, now: float, arrived: int) -> dict[str, float]:

@@ -203,14 +203,14 @@ class Selecting:
         director.pursue(wanted.goals)
         if wanted.selector != director.selection.selector:
             director.choose_by(wanted.selector)
-        if tuple(wanted.candidates) != director.candidates:
-            director.choose_among(wanted.candidates)
+        if tuple(wanted.names) != director.candidates:
+            director.choose_among(wanted.names)
         if self._engine.tally is not None:
             self._engine.tally.weights = director.goals.queries
 
     def _said(self, name: str) -> str:
         wanted = self._choosing.selection()
-        among = ", ".join(wanted.candidates)
+        among = ", ".join(wanted.names)
         stays = f"policy {self._engine.policy.name} stays"
         if name == "candidates":
             return f"candidates {among}" + ("" if self._chooses else f"; {stays}")

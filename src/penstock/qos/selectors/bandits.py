@@ -28,6 +28,7 @@ class Bandit:
         self._in_coins = in_coins
         self._rewards: dict[str, list[float]] = {}
         self.drifts = 0
+        self._round: list[str] | None = None
         self._start()
 
     def _start(self) -> None:
@@ -38,7 +39,6 @@ class Bandit:
         self._new_detector: Callable[[], Any] = lambda: ADWIN(delta=DRIFT_DELTA)
         self._left = PULLS
         self._pulled: str | None = None
-        self._round: list[str] = []
 
     @property
     def scores(self) -> Mapping[str, float]:
@@ -47,12 +47,13 @@ class Bandit:
 
     def choose(self, situation: Situation) -> Choice:
         """Learn from the period, and pull an arm."""
-        if situation.policy is None:
+        if self._round is None:
             self._round = list(situation.candidates)
-        elif situation.period:
+        if situation.policy is not None and situation.period:
             self._learn(
                 situation.policy, reward_of(situation.period, situation.statistics.overall, situation.goals)
             )
+        self._round = [name for name in self._round if name in situation.candidates]
         if self._round:
             return Choice(self._round.pop(0), EXPLORE_S)
         self._pulled = str(self._bandit.pull(list(situation.candidates)))

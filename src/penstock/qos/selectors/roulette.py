@@ -42,6 +42,7 @@ class Roulette:
             first = situation.candidates[0]
             self._round = [*situation.candidates, first]
         self._rescore(situation)
+        self._round = [name for name in self._round if name in situation.candidates]
         if self._round:
             return Choice(self._round.pop(0), self._explore)
         slices = [max(self._scores.get(name, UNKNOWN), LEAST) for name in situation.candidates]
