@@ -40,8 +40,8 @@ def selectors(
 
     Workloads are steady, bursty, drifting, with goals that change, and traces. The regret is how much worse a
     selector did than the best single policy on the same tuples, which nobody knows beforehand: below 0 it did
-    better than every one. Takes about 6 minutes of two quiet cores, with --quick one or two. Exits with 1 if what is required
-    of Penstock's own selector, foresight, does not hold.
+    better than every one. Takes 5 to 15 minutes of two cores, with --quick 1 to 4. Exits with 1 if what is
+    required of Penstock's own selector, foresight, does not hold.
 
     Examples: `penstock bench selectors --quick`; `penstock bench selectors --traces traces/ --report regret.html`;
     `penstock bench selectors --json | jq '.selectors'`
