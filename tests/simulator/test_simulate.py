@@ -175,6 +175,7 @@ def test_ctrl_c_is_one():
     """It comes while compiled code runs, and must not turn into an error of Python's own."""
     code = (
         "import signal, threading, os, time, numpy as np, penstock as ps\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell in the background ignores it
         "net = ps.Network.chains([[(1e-6, 0.5)]] * 300)\n"
         "ps.simulate(net, {'s': [0.0]}, 'bsd')\n"
         "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
