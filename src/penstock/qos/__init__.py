@@ -3,7 +3,7 @@
 from penstock.qos.director import CANDIDATES, Chosen, Director, Look, Selection
 from penstock.qos.estimates import Estimates
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
-from penstock.qos.readings import Reading, Results, Waiting, Work, together
+from penstock.qos.readings import Computed, Reading, Results, Waiting, Work, together
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
 from penstock.qos.statistics import STATISTICS, Statistic, Statistics, View, statistic
 
@@ -15,6 +15,7 @@ __all__ = [
     "TEMPLATES",
     "Choice",
     "Chosen",
+    "Computed",
     "Director",
     "Estimates",
     "Goal",

@@ -1,11 +1,14 @@
 """What an engine has counted in an interval: of its results, its operators and its queues."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from penstock.errors import QosError
+
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -112,3 +115,20 @@ def together(readings: Iterable[Reading]) -> Reading:
         operators=each[-1].operators,
         queues=each[-1].queues,
     )
+
+
+class Computed(Mapping[str, V], Generic[T, V]):
+    """Values by name that are computed when they are asked for: of thousands, hardly one is."""
+
+    def __init__(self, things: Callable[[], Mapping[str, T]], compute: Callable[[T], V]) -> None:
+        self._things = things
+        self._compute = compute
+
+    def __getitem__(self, name: str) -> V:
+        return self._compute(self._things()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things())
+
+    def __len__(self) -> int:
+        return len(self._things())

@@ -8,7 +8,7 @@ from penstock.errors import PolicyError, QosError, nearest
 from penstock.policies import Policy, policy_named
 from penstock.qos.director import CANDIDATES, Selection
 from penstock.qos.goals import DEFAULT, Goals
-from penstock.qos.selectors import SELECTORS, selector_named
+from penstock.qos.selectors import SELECTORS
 
 SETTINGS = ("policy", "qos", "selector", "candidates")
 NO_SELECTOR = "none"
@@ -99,13 +99,10 @@ def goals_among(given: "str | Goals | Mapping[str, float]", queries: Iterable[st
 
 
 def _selector(name: str) -> str:
-    if name != NO_SELECTOR:
-        if name not in SELECTORS:
-            hint = (
-                nearest(name, (*SELECTORS, NO_SELECTOR)) or f" There are {', '.join((*SELECTORS, NO_SELECTOR))}."
-            )
-            raise QosError(f"there is no selector {name!r}.{hint}")
-        selector_named(name)
+    names = (*SELECTORS, NO_SELECTOR)
+    if name not in names:
+        hint = nearest(name, names) or f" There are {', '.join(names)}."
+        raise QosError(f"there is no selector {name!r}.{hint}")
     return name
 
 

@@ -1,23 +1,21 @@
 """A simulation that can stop at any time for a look, go on by another policy, and learn what has changed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.network import Network
 from penstock.policies import Policy
-from penstock.qos import Reading, Results, Waiting, Work
+from penstock.qos import Computed, Reading, Results, Waiting, Work
 from penstock.simulator.compiled import ages, books, kernel, records
 from penstock.simulator.compiled.ages import measure
 from penstock.simulator.compiled.records import NONE
 from penstock.simulator.layout import Feed, Lists, Plan, Wiring
 from penstock.simulator.state import State, interruptible
 
-Thing = TypeVar("Thing")
 Floats = npt.NDArray[np.float64]
 _SUMS = [books.COUNT, books.SUM_R, books.SQUARES_R, books.SUM_H, books.SQUARES_H]
 _MOST = [books.MAX_R, books.MAX_H]
@@ -155,9 +153,9 @@ class Course:
             waiting=float(waits[:, ages.TUPLES].sum()),
             oldest=float(waits[:, ages.OLDEST].max(initial=0.0)),
             pending=self._pending(weights),
-            queries=_ByName(self.net.query_place, partial(_query, self._totals.copy())),
-            operators=_ByName(self._wiring.operator, partial(self._operator, self._work.copy())),
-            queues=_ByName(self._queues, partial(self._queue, waits.copy())),
+            queries=Computed(lambda: self.net.query_place, partial(_query, self._totals.copy())),
+            operators=Computed(lambda: self._wiring.operator, partial(self._operator, self._work.copy())),
+            queues=Computed(lambda: self._queues, partial(self._queue, waits.copy())),
         )
         self._peak = max(self._peak, reading.peak)
         self._last, self._area = end, area
@@ -207,22 +205,6 @@ class Course:
     def _queue(self, waits: Floats, place: int) -> Waiting:
         length = float(waits[place, ages.TUPLES])
         return Waiting(length, length * float(self._wiring.edges[place]["size"]))
-
-
-class _ByName(Mapping[str, Thing]):
-    """Things by name, computed when they are asked for."""
-
-    def __init__(self, places: Mapping[str, int], compute: Callable[[int], Thing]) -> None:
-        self._places, self._compute = places, compute
-
-    def __getitem__(self, name: str) -> Thing:
-        return self._compute(self._places[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 def _query(totals: Floats, place: int) -> Results:

@@ -11,10 +11,9 @@ from penstock.network import Network, checked
 from penstock.qos import Director, Estimates, Selection
 from penstock.simulator.course import Course, Floats
 from penstock.simulator.layout import Feed
-from penstock.simulator.thinning import Thinning
+from penstock.simulator.thinning import LATELY_S, Thinning
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
-LATELY_S = 5.0
 FEW = 10
 """Tuples that what is thought of an operator counts for, beside what it did since the last look."""
 

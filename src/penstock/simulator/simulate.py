@@ -193,9 +193,11 @@ class _Run:
     detail: bool
     by_scan: bool
 
-    def result(self, progress: Progress | None) -> Result:
+    def __post_init__(self) -> None:
         if self.search not in ("scan", "fagin"):
             raise PolicyError(f"the best unit is searched for by 'scan' or 'fagin', not {self.search!r}")
+
+    def result(self, progress: Progress | None) -> Result:
         if self.adaptive is not None and self.policy.saving is not None:
             raise PolicyError("adaptive statistics and a threshold do not go together in the simulator yet")
         self._check_room()
@@ -253,8 +255,6 @@ class _Run:
                 "a selection learns selectivities by itself: leave out `adaptive`, and the attributes and details "
                 "of tuples"
             )
-        if self.search not in ("scan", "fagin"):
-            raise PolicyError(f"the best unit is searched for by 'scan' or 'fagin', not {self.search!r}")
         names = [query.name for query in self.net.queries]
         changes = [(at, goals_among(goals, names)) for at, goals in selection.changes]
         selection = replace(selection, goals=goals_among(selection.goals, names), changes=changes)

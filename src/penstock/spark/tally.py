@@ -1,21 +1,18 @@
 """What is counted between two looks at a running system, at little cost: sums, not rows."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.language.group import Group
 from penstock.network import Edge, Network
-from penstock.qos import Reading, Results, Waiting, Work
+from penstock.qos import Computed, Reading, Results, Waiting, Work
 from penstock.spark.job import Outcome
 from penstock.spark.log import Piece, Queue
 from penstock.spark.measures import Spread
 from penstock.spark.state import QueryState
-
-T = TypeVar("T")
-V = TypeVar("V")
 
 
 class Arrival(NamedTuple):
@@ -144,23 +141,6 @@ _NOTHING = Work(0.0, 0.0, 0.0)
 def sums_of(values: NDArray[np.float64]) -> tuple[int, float, float, float]:
     """Return number, sum, sum of squares and maximum of some numbers."""
     return len(values), float(values.sum()), float((values * values).sum()), float(values.max())
-
-
-class Computed(Mapping[str, V], Generic[T, V]):
-    """Values by name that are computed when they are asked for: of thousands, hardly one is."""
-
-    def __init__(self, things: Callable[[], Mapping[str, T]], compute: Callable[[T], V]) -> None:
-        self._things = things
-        self._compute = compute
-
-    def __getitem__(self, name: str) -> V:
-        return self._compute(self._things()[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._things())
-
-    def __len__(self) -> int:
-        return len(self._things())
 
 
 def _results_of(state: QueryState) -> Results:
