@@ -17,10 +17,11 @@ CONSTANTS = "constants"
 
 @dataclass(frozen=True)
 class Column:
-    """A declared column."""
+    """A declared column; `path` says where in nested data it is found, if not by its name."""
 
     name: str
     type: ColumnType
+    path: str | None = None
 
 
 @dataclass(frozen=True)

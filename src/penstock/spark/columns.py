@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from penstock.language.group import MEMBER
 from penstock.language.statements import Column
-from penstock.language.steps import ARRIVAL, TIME, seq
+from penstock.language.steps import ARRIVAL, TIME, quoted, seq
+from penstock.language.types import ColumnType
 
 Micros = NDArray[np.int64]
 
@@ -32,7 +33,16 @@ def arrow_type(name: str) -> pa.DataType:
 
     >>> arrow_type("DECIMAL(10,2)")
     Decimal128Type(decimal128(10, 2))
+    >>> arrow_type("STRUCT<`a`:INT,`b`:ARRAY<STRING>>")
+    StructType(struct<a: int32, b: list<element: string>>)
     """
+    if "<" in name:
+        kind = ColumnType(name)
+        if kind.family == "array":
+            return pa.list_(pa.field("element", arrow_type(kind.element.name)))
+        if kind.family == "map":
+            return pa.map_(arrow_type(kind.key.name), arrow_type(kind.element.name))
+        return pa.struct([pa.field(each, arrow_type(inner.name)) for each, inner in kind.fields.items()])
     if name.startswith("DECIMAL("):
         precision, scale = name[8:-1].split(",")
         return pa.decimal128(int(precision), int(scale))
@@ -45,12 +55,18 @@ def spark_type(kind: pa.DataType) -> str:
         return f"DECIMAL({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
         return "TIMESTAMP"
+    if pa.types.is_list(kind):
+        return ColumnType.array(ColumnType(spark_type(kind.value_type))).name
+    if pa.types.is_map(kind):
+        return ColumnType.map(ColumnType(spark_type(kind.key_type)), ColumnType(spark_type(kind.item_type))).name
+    if pa.types.is_struct(kind):
+        return ColumnType.struct({each.name: ColumnType(spark_type(each.type)) for each in kind}).name
     return next(name for name, each in _ARROW.items() if each == kind)
 
 
 def ddl(columns: Iterable[Column]) -> str:
     """Return the columns as Spark declares them."""
-    return ", ".join(f"`{column.name}` {column.type.name}" for column in columns)
+    return ", ".join(f"{quoted(column.name)} {column.type.name}" for column in columns)
 
 
 def typed(table: pa.Table, columns: Iterable[Column]) -> pa.Table:
