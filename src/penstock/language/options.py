@@ -78,9 +78,10 @@ _CLOCK: dict[str, Check] = {
     "speed": _number(0, strictly=True),
 }
 _STREAM: dict[str, Check] = {"timestamp": _text, "lateness": duration, "idle": duration}
+_UNIT: dict[str, Check] = {"timestamp_unit": _one_of("s", "ms", "us", "ns", "iso")}
 _RATE: dict[str, Check] = {"rate": _number(0, strictly=True)}
-_FORMATS = _one_of("parquet", "json", "csv")
-_CSV: dict[str, Check] = {"header": _flag, "delimiter": _character}
+_FORMATS = _one_of("parquet", "json", "csv", "zeek")
+_CSV: dict[str, Check] = {"header": _flag, "delimiter": _character, "null": _text, "comment": _character}
 
 STREAMS: Mapping[str, Kind] = {
     "bursty": Kind(
@@ -100,14 +101,16 @@ STREAMS: Mapping[str, Kind] = {
     "trace": Kind(
         {**_RATE, **_CLOCK, "path": _text, "column": _text, "repeat": _flag}, ("path",), makes_rows=True
     ),
-    "files": Kind({**_STREAM, **_CSV, "path": _text, "format": _FORMATS}, ("path", "format")),
+    "files": Kind({**_STREAM, **_UNIT, **_CSV, "path": _text, "format": _FORMATS}, ("path", "format")),
     "socket": Kind(
         {
             **_STREAM,
+            **_UNIT,
             "host": _text,
             "port": _number(1, 65535, whole=True),
             "format": _one_of("json", "csv"),
             "delimiter": _character,
+            "null": _text,
             "listen": _flag,
         },
         ("port",),
@@ -116,9 +119,9 @@ STREAMS: Mapping[str, Kind] = {
 }
 
 TABLES: Mapping[str, Kind] = {
-    "csv": Kind({"path": _text, **_CSV}, ("path",)),
-    "json": Kind({"path": _text}, ("path",)),
-    "parquet": Kind({"path": _text}, ("path",)),
+    "csv": Kind({"path": _text, **_UNIT, **_CSV}, ("path",)),
+    "json": Kind({"path": _text, **_UNIT}, ("path",)),
+    "parquet": Kind({"path": _text, **_UNIT}, ("path",)),
 }
 
 # What a generated column may be told: `bytes_low = 40`.

@@ -43,6 +43,12 @@ class Relation:
         return {column.name.lower(): column for column in self.columns}
 
     @property
+    def time_column(self) -> str | None:
+        """The column that holds the event time, else the first of type TIMESTAMP, if there is one."""
+        times = (column.name for column in self.columns if column.type.name == "TIMESTAMP")
+        return self.options.get("timestamp") or next(times, None)
+
+    @property
     def row_bytes(self) -> int:
         """About how much a row takes."""
         return sum(column.type.bytes for column in self.columns) or 1

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.formats.json_rows import as_object, json_lines
+from penstock.formats.times import seconds
 from penstock.language.statements import StreamDef
 from penstock.spark.columns import Micros, stamped, typed
 from penstock.spark.drops import DropBox
@@ -20,7 +22,6 @@ RAW = "__raw"
 """The column in which a reader keeps the text of a row that does not fit."""
 
 REJECTED = pa.schema([("seq", pa.int64()), ("kind", pa.string()), ("reason", pa.string()), ("row", pa.string())])
-_LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def admitted(
     else:
         times = arrivals
     fits = np.asarray(pc.is_null(bad).to_numpy(zero_copy_only=False), dtype=bool)
-    late = fits & (times < _newest_before(times, fits, newest) - definition.lateness_us)
+    newest_before = _newest_before(times, fits, newest)
+    late = fits & (times < newest_before - definition.lateness_us)
     good = fits & ~late
     fitting = int(good.sum())
     if box is not None and box.keep < 1:
         good &= box.keeps(sequence)
     kept = stamped(table.filter(pa.array(good)), sequence[good], times[good], arrivals[good])
-    rejected = _rejected(rows, table, sequence, bad, fits, late)
+    rejected = _rejected(definition, rows, table, sequence, bad, np.where(late, newest_before - times, 0))
     latest = newest
     if fits.any():
         latest = int(times[fits].max()) if newest is None else max(newest, int(times[fits].max()))
@@ -94,20 +96,22 @@ def _newest_before(times: Micros, fits: np.ndarray, newest: int | None) -> Micro
 
 
 def _rejected(
-    rows: pa.Table, table: pa.Table, sequence: Micros, bad: pa.Array, fits: np.ndarray, late: np.ndarray
+    definition: StreamDef, rows: pa.Table, table: pa.Table, sequence: Micros, bad: pa.Array, late_by: Micros
 ) -> pa.Table:
-    away = ~fits | late
+    """Return the rows that were turned away, each as JSON under the names or paths that it is read by."""
+    away = np.asarray(pc.is_valid(bad).to_numpy(zero_copy_only=False), dtype=bool) | (late_by > 0)
     if not away.any():
         return REJECTED.empty_table()
     mask = pa.array(away)
-    kinds = np.where(late, "late", "malformed")[away]
-    reasons = [reason or "older than the newest row before it" for reason in bad.filter(mask).to_pylist()]
-    texts = [_text(row) for row in table.filter(mask).to_pylist()]
+    kinds = np.where(late_by > 0, "late", "malformed")[away]
+    allowed = f"older than the newest row before it, and lateness is {seconds(definition.lateness_us)}"
+    reasons = [
+        reason or f"{seconds(late)} {allowed}"
+        for reason, late in zip(bad.filter(mask).to_pylist(), late_by[away].tolist(), strict=True)
+    ]
+    named = table.rename_columns([column.path or column.name for column in definition.columns])
+    texts = json_lines(named.filter(mask))
     if RAW in rows.column_names:
         raw = rows.column(RAW).filter(mask).to_pylist()
-        texts = [each[:_LONGEST] if each else text for each, text in zip(raw, texts, strict=True)]
+        texts = [as_object(each) if each else text for each, text in zip(raw, texts, strict=True)]
     return pa.table([sequence[away], kinds.tolist(), reasons, texts], schema=REJECTED)
-
-
-def _text(row: dict[str, object]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in row.items())[:_LONGEST]

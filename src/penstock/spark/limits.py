@@ -10,6 +10,7 @@ _OWN_BYTES = 24
 """Sequence number, time and arrival."""
 _TEXT_BYTES = 24
 _NUMBER_BYTES = 8
+_LEAST_BUFFER, _LARGEST_BUFFER = 64 * 1024, 4 * 1024 * 1024
 FILLED = 0.98
 """The share of a limit up to which rows are asked for: how many a drop box keeps, and what they take, is known
 only in the mean."""
@@ -26,6 +27,11 @@ def chunk_bytes(stream: StreamDef, chunk_rows: int, chunk_us: int) -> int:
     options: Mapping[str, Any] = stream.options
     rows = float(options.get("rate", 0)) * float(options.get("speed", 1)) * chunk_us / 1e6
     return row_bytes(stream) * max(1, min(int(rows), chunk_rows))
+
+
+def buffer_bytes(memory: int, streams: int) -> int:
+    """Return what a source may take from outside before it is asked: a part of its share of the limit."""
+    return min(max(memory // (8 * max(streams, 1)), _LEAST_BUFFER), _LARGEST_BUFFER)
 
 
 def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chunk_us: int) -> None:

@@ -19,7 +19,7 @@ from penstock.spark.frames import Frames, arrow_frame
 from penstock.spark.job import BROADCAST_ROWS, Builder, Work
 from penstock.spark.log import StreamLog
 from penstock.spark.session import explained
-from penstock.spark.sources.reading import read_files
+from penstock.spark.sources.reading import read_all
 from penstock.spark.sources.source import Surroundings
 
 
@@ -37,12 +37,13 @@ def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
         if not paths:
             raise RunError(f"{what}: the folder {path} holds no file")
     try:
-        rows = read_files(around.spark, table.source, paths, table.columns, table.options)
+        rows = read_all(around.spark, table.source, paths, table)
     except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
         raise RunError(f"{what}: {path} cannot be read: {explained(error)}") from error
     wrong = rows.filter(pc.is_valid(rows.column(BAD)))
     if wrong.num_rows:
-        text, reason = wrong.column(RAW)[0].as_py(), wrong.column(BAD)[0].as_py()
+        text = wrong.column(RAW)[0].as_py() if RAW in wrong.column_names else None
+        reason = wrong.column(BAD)[0].as_py()
         shown = f": {text[:200]}" if text else ""
         raise RunError(f"{what}: {wrong.num_rows:,} rows of {path} do not fit: {reason}{shown}")
     frame = arrow_frame(around.spark, typed(rows, table.columns))

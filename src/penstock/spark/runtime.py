@@ -25,9 +25,10 @@ from penstock.spark.clock import Clock, Stopwatch, WallClock
 from penstock.spark.engine import Engine
 from penstock.spark.failures import culprits
 from penstock.spark.job import Builder, Outcome, Work
-from penstock.spark.limits import FILLED, check_memory, room_rows, row_bytes
+from penstock.spark.limits import FILLED, buffer_bytes, check_memory, room_rows, row_bytes
 from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.rehearsal import Rehearsal
+from penstock.spark.rejections import Rejections
 from penstock.spark.selecting import Selecting
 from penstock.spark.session import check_alive, explained, slots_of
 from penstock.spark.shedding import LOOK_US, Shedding, Standing
@@ -114,8 +115,9 @@ class Runtime:
             pinned=policy is not None,
         )
         self._around = Surroundings(
-            spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch
-        )
+            spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch,
+            self._on_event, buffer_bytes(self._memory, len(script.streams)),
+        )  # fmt: skip
         if "memory" in settings:
             self._check_memory(self._memory)
         self._sheds = settings.get("shed", "memory" in settings and not drain)
@@ -127,7 +129,7 @@ class Runtime:
         self.engine.begin(script)
         for query in script.queries.values():
             self._open(query)
-        self._counts = {name: Counts() for name in script.streams}
+        self._counts = {name: Counts(Rejections(name)) for name in script.streams}
         self._requests: deque[_Request] = deque()
         self._settling: deque[Future[None]] = deque()
         self._stopping = threading.Event()
@@ -294,13 +296,17 @@ class Runtime:
             if most >= 1:
                 some = self._poll(name, source, most) or some
         if some:
-            self._peak = max(self._peak, self.engine.waiting_bytes())
+            self._peak = max(self._peak, self._held())
         return some
+
+    def _held(self) -> int:
+        """Return the bytes that wait: in queues, and in what sources have taken from outside."""
+        return self.engine.waiting_bytes() + sum(source.held_bytes for source in self._sources.values())
 
     def _room(self, name: str) -> int:
         """Return how many rows of a stream have room: in its share of the memory, and in what is left of all."""
         counts, log = self._counts[name], self.engine.streams[name]
-        limit = FILLED * self._memory
+        limit = FILLED * self._memory - sum(source.held_bytes for source in self._sources.values())
         left = min(limit / len(self._sources) - self.engine.backlog(name), limit - self.engine.waiting_bytes())
         fitting = room_rows(left, counts.bytes_a_row or row_bytes(log.definition), log.box.keep)
         return min(fitting, 4 * self._chunk_rows)
@@ -326,9 +332,8 @@ class Runtime:
             counts.kept += passed.rows.num_rows
             counts.bytes += passed.rows.nbytes
             if passed.rejected.num_rows:
-                late = passed.rejected.column("kind").to_pylist().count("late")
-                counts.late += late
-                counts.malformed += passed.rejected.num_rows - late
+                for text in counts.rejections.take(passed.rejected):
+                    self._on_event(text)
                 for sink in self._sinks:
                     sink.reject(name, passed.rejected)
         log.known_until = source.known_until(self._now)
@@ -511,7 +516,7 @@ class Runtime:
 
         A tenth of a second is lent to it: at the beginning there is most to learn.
         """
-        held = self.engine.waiting_bytes()
+        held = self._held()
         self._peak = max(self._peak, held)
         self._memory_sum += held
         self._memory_looks += 1
@@ -596,7 +601,7 @@ class Runtime:
             deciding=(self._choosing.seconds + self._learning.seconds) / passed,
             utilization=min(engine.costs.busy_s / passed / self._in_flight, 1.0),
             waiting_rows=engine.waiting_rows(),
-            waiting_bytes=engine.waiting_bytes(),
+            waiting_bytes=self._held(),
             peak_bytes=self._peak,
             abandoned_rows=self._abandoned,
             setup_s=engine.costs.overhead_s(0) if engine.costs.is_measured else None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.spark.engine import Engine
 from penstock.spark.planning import JoinSummary
+from penstock.spark.rejections import Reason, Rejections
 from penstock.spark.selecting import SelectionSummary
 from penstock.spark.shedding import SheddingSummary
 
@@ -15,9 +16,8 @@ from penstock.spark.shedding import SheddingSummary
 class Counts:
     """What came of a stream: rows in, rows turned away, since when it is silent, whether it is held back."""
 
+    rejections: Rejections
     rows: int = 0
-    late: int = 0
-    malformed: int = 0
     silent_since: int | None = None
     held: bool = False
     kept: int = 0
@@ -53,6 +53,13 @@ class StreamSummary:
     kept: int = 0
     keep: float = 1.0
     boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
+    reasons: tuple[Reason, ...] = ()
+    """Why rows were turned away, the most frequent reasons first, each with a count and an example."""
+
+    @property
+    def mostly_rejected(self) -> bool:
+        """Whether more than half of the rows were late or malformed."""
+        return (self.late + self.malformed) * 2 > self.rows
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,11 @@ class Summary:
         return sum(query.outputs for query in self.queries.values())
 
     @property
+    def rejecting(self) -> tuple[str, ...]:
+        """The streams of which most rows were turned away."""
+        return tuple(name for name, stream in self.streams.items() if stream.mostly_rejected)
+
+    @property
     def failed(self) -> tuple[str, ...]:
         """The queries that were stopped because they failed."""
         return tuple(name for name, query in self.queries.items() if query.status == "failed")
@@ -141,8 +153,9 @@ def stream_summary(engine: Engine, name: str, counts: Counts, now_us: int) -> St
     oldest = min((queue.pieces[0].arrival for queue in queues if queue.pieces), default=now_us)
     return StreamSummary(
         rows=counts.rows,
-        late=counts.late,
-        malformed=counts.malformed,
+        late=counts.rejections.late,
+        malformed=counts.rejections.malformed,
+        reasons=counts.rejections.top,
         waiting_rows=max((queue.rows for queue in queues), default=0),
         waiting_bytes=engine.backlog(name),
         kept_bytes=log.bytes,

@@ -1,8 +1,10 @@
 """A folder, a file or a pattern as a stream: new files as they appear, in the order of their names."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,13 +13,16 @@ from penstock.language.statements import StreamDef
 from penstock.spark.admission import BAD, RAW, Arrived
 from penstock.spark.columns import arrow_type
 from penstock.spark.session import check_alive, explained
-from penstock.spark.sources.reading import read_files, signature
+from penstock.spark.sources.reading import UnreadableError, read_files, signature
 from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
-_FILES_AT_ONCE = 64
+_FILES_AT_ONCE = 2000
 _YOUNG_NS = 100_000_000
 _LOOK_S = 1.0
+_LISTING_SHARE = 0.02
+"""Looking for files takes at most this share of the time while nothing says that there are new ones."""
 _SUFFIXES = (".tmp", ".crc", ".inprogress")
 
 
@@ -31,24 +36,30 @@ class Files:
         written = stream.options.get("path", "")
         self._path = folder or around.path(written, f"stream {stream.name}")
         self._format = "parquet" if folder else stream.options["format"]
-        self._seen: set[Path] = set()
+        self._seen: set[str] = set()
         self._waiting: deque[Path] = deque()
+        self._open: Iterator[pa.Table] = iter(())
         self._stopped = False
         self._has_time = stream.timestamp is not None
+        self._unit = TimeUnit(stream, around.tell)
         self._changed = -1
         self._look_again = 0.0
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
-        """Return the rows of the next files, as many files as are small enough to be read together."""
+        """Return the next rows: of several small files, or a part of a large one."""
         if self.ended:
             return
-        if not self._waiting and not self._stopped:
-            self._list()
-        if not self._waiting:
-            self.ended = self._stopped or self._at_end()
-            return
-        for table in self._read(self._next_paths()):
-            yield Arrived(table, now_us)
+        table = next(self._open, None)
+        if table is None:
+            if not self._waiting and not self._stopped:
+                self._list()
+            if not self._waiting:
+                self.ended = self._stopped or self._at_end()
+                return
+            self._open = self._read(self._next_paths())
+            table = next(self._open, None)
+        if table is not None:
+            yield Arrived(self._unit.told(table), now_us)
 
     def known_until(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""
@@ -58,19 +69,28 @@ class Files:
         """Return nothing: what is not read yet waits in its file, and nothing is lost by that."""
         return None
 
+    @property
+    def held_bytes(self) -> int:
+        """Nothing: what was not asked for is in its file."""
+        return 0
+
     def stop(self, now_us: int) -> None:
         """Look for no more files, and read no more of those that were found."""
         self._stopped = True
         self._waiting.clear()
+        self._open = iter(())
 
     def close(self) -> None:
-        """Do nothing: no file stays open."""
+        """Close the file that is open, if one is."""
+        self._open = iter(())
 
     def _at_end(self) -> bool:
         return self._around.drain
 
+    # Listing ------------------------------------------------------------------------------------------------
+
     def _list(self) -> None:
-        """Look for new files unless the folder is unchanged; each second, and while its time is young, anyway."""
+        """Look for new files when the folder has changed; and from time to time, and while its time is young."""
         folder = self._path if self._path.is_dir() else self._path.parent
         try:
             changed = folder.stat().st_mtime_ns
@@ -80,17 +100,27 @@ class Files:
         if changed == self._changed and now < self._look_again:
             return
         self._changed = changed if time.time_ns() - changed > _YOUNG_NS else -1
-        self._look_again = now + _LOOK_S
-        found = sorted(path for path in self._candidates() if path not in self._seen and path.is_file())
-        self._seen.update(found)
-        self._waiting.extend(found)
+        self._waiting.extend(self._new_files())
+        took = time.monotonic() - now
+        self._look_again = now + max(_LOOK_S, took / _LISTING_SHARE)
 
-    def _candidates(self) -> list[Path]:
+    def _new_files(self) -> list[Path]:
+        """Return the files that were not there before. Of those that were, only the names are looked at."""
         if self._path.is_file():
-            return [self._path]
-        is_folder = self._path.is_dir()
-        found = self._path.iterdir() if is_folder else self._path.parent.glob(self._path.name)
-        return [path for path in found if path.name[0] not in "._" and path.suffix not in _SUFFIXES]
+            folder, names = self._path.parent, {self._path.name}
+        else:
+            folder = self._path if self._path.is_dir() else self._path.parent
+            try:
+                names = set(os.listdir(folder))
+            except OSError:
+                return []
+        names -= self._seen
+        if folder != self._path and not self._path.is_file():
+            names = {name for name in names if fnmatchcase(name, self._path.name)}
+        found = [folder / name for name in sorted(names) if name[0] not in "._" and not name.endswith(_SUFFIXES)]
+        found = [path for path in found if path.is_file()]
+        self._seen.update(path.name for path in found)
+        return found
 
     def _next_paths(self) -> list[Path]:
         """Take the next files off the list: at most some megabytes, and of one kind where it matters."""
@@ -101,7 +131,7 @@ class Files:
             path = self._waiting[0]
             try:
                 size += path.stat().st_size
-                here = signature(path, self._format, self._stream.options)
+                here = signature(path, self._format, self._stream)
             except Exception:  # reading it alone will say what is wrong
                 return taken or [self._waiting.popleft()]
             if taken and (size > _BYTES_AT_ONCE or here != kind):
@@ -110,11 +140,17 @@ class Files:
             taken.append(self._waiting.popleft())
         return taken
 
+    # Reading ------------------------------------------------------------------------------------------------
+
     def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
-        """Read files together; if that fails, one by one, so that only the broken one is turned away."""
+        """Read files together; one that is broken is turned away, and the others are read."""
         stream, spark = self._stream, self._around.spark
         try:
-            yield read_files(spark, self._format, paths, stream.columns, stream.options)
+            yield from read_files(spark, self._format, paths, stream)
+        except UnreadableError as error:
+            yield self._turned_away(paths[error.place], error)
+            if paths[error.place + 1 :]:
+                yield from self._read(paths[error.place + 1 :])
         except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
             if len(paths) > 1:
                 for path in paths:

@@ -93,6 +93,11 @@ class Generated:
         self._read_until(virtual)
         return self._given + int(np.searchsorted(self._due, virtual, side="right"))
 
+    @property
+    def held_bytes(self) -> int:
+        """Nothing: rows are made when they are asked for."""
+        return 0
+
     def stop(self, now_us: int) -> None:
         """Let nothing more become due; what is due by now still comes."""
         self._stop_at = now_us

@@ -7,38 +7,45 @@ from collections import deque
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from penstock.errors import RunError
+from penstock.formats.layout import layout_of
+from penstock.formats.texts import LONGEST_RECORD, without_blanks
 from penstock.language.statements import StreamDef
-from penstock.spark.admission import BAD, RAW, Arrived
-from penstock.spark.columns import ddl
+from penstock.spark.admission import Arrived
+from penstock.spark.sources.parsing import parsed
 from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.units import TimeUnit
 
-_LONGEST_LINE = 1_000_000
-_MOST_WAITING = 1_000_000
-_CORRUPT = "__corrupt"
+_RECEIVED = 65536
 _LOOK_S = 0.2
 _ALONE = 5
 """Looks without anybody connected after which a drained stream has ended."""
 
 
 class Lines:
-    """Rows from a socket, one a line, as JSON or CSV."""
+    """Rows from a socket, one a line, as JSON or CSV.
+
+    What was received waits in a buffer of limited size. When that is full nothing more is received, and TCP lets
+    the sender wait.
+    """
 
     def __init__(self, stream: StreamDef, around: Surroundings) -> None:
         self.ended = False
         self._stream = stream
         self._around = around
-        self._lines: deque[bytes] = deque()
-        self._room = threading.Semaphore(_MOST_WAITING)
+        self._buffer = _Buffer(around.buffer_bytes)
         self._over = threading.Event()
         self._closing = threading.Event()
         self._last_poll: int | None = None
         self._given = 0
+        self._layout = layout_of(stream.options.get("format", "json"), stream.options, in_file=False)
+        self._unit = TimeUnit(stream, around.tell)
         host, port = stream.options.get("host", "127.0.0.1"), stream.options["port"]
         listens = stream.options.get("listen", True)
         self._socket = _listening(stream.name, host, port) if listens else _connected(stream.name, host, port)
+        if listens:
+            around.tell(f"stream {stream.name}: waiting for a client on {host}:{port}")
         target = self._serve if listens else self._receive
         arguments = () if listens else (self._socket,)
         self._thread = threading.Thread(target=target, args=arguments, daemon=True, name=f"socket {stream.name}")
@@ -51,14 +58,14 @@ class Lines:
         if not over and not first and now_us - (self._last_poll or 0) < self._around.chunk_us:
             return
         self._last_poll = now_us
-        taken: list[bytes] = []
-        while self._lines and len(taken) < most_rows:
-            taken.append(self._lines.popleft())
-            self._room.release()
-        self._given += len(taken)
-        self.ended = over and not self._lines
+        taken = self._buffer.take(most_rows)
+        self.ended = over and not self._buffer.lines
         if taken:
-            yield Arrived(self._parsed(taken), now_us)
+            texts = pa.array([line.decode(errors="replace").rstrip("\r") for line in taken], pa.string())
+            lines = without_blanks(texts, self._layout.comment)
+            self._given += len(lines)
+            if len(lines):
+                yield Arrived(self._parsed(lines), now_us)
 
     def known_until(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""
@@ -66,7 +73,12 @@ class Lines:
 
     def offered(self, now_us: int) -> int | None:
         """Return how many lines have come, read or not."""
-        return self._given + len(self._lines)
+        return self._given + self._buffer.lines
+
+    @property
+    def held_bytes(self) -> int:
+        """What was received and nobody has asked for yet."""
+        return self._buffer.bytes
 
     def stop(self, now_us: int) -> None:
         """Take no more lines."""
@@ -79,28 +91,13 @@ class Lines:
         self._socket.close()
         self._thread.join(timeout=2)
 
-    def _parsed(self, lines: list[bytes]) -> pa.Table:
+    def _parsed(self, lines: pa.Array) -> pa.Table:
         """Let Spark read the lines as it reads files."""
-        columns = self._stream.columns
-        texts = pa.table({"line": pa.array([line.decode(errors="replace") for line in lines], pa.string())})
-        schema = f"{ddl(columns)}, `{_CORRUPT}` STRING"
-        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        form = self._stream.options.get("format", "json")
-        if form == "csv":
-            options["sep"] = self._stream.options.get("delimiter", ",")
-        read = F.from_csv if form == "csv" else F.from_json
-        frame = self._around.spark.createDataFrame(texts).select(
-            "line", read("line", schema, options).alias("row")
-        )
-        broken = F.col(f"row.`{_CORRUPT}`")
-        reason = F.lit(f"does not fit ({ddl(columns).replace('`', '')}) as {form.upper()}")
-        return frame.select(
-            *(F.col(f"row.`{column.name}`").alias(column.name) for column in columns),
-            F.when(broken.isNotNull() | F.col("row").isNull(), reason).alias(BAD),
-            F.col("line").alias(RAW),
-        ).toArrow()
+        unit = self._stream.options.get("timestamp_unit")
+        columns, told = self._stream.columns, self._stream.time_column
+        return self._unit.told(parsed(self._around.spark, lines, columns, self._layout, unit, told))
 
-    # The thread ---------------------------------------------------------------------------------------------
+    # The threads --------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
         """Accept whoever connects; when draining, the stream ends a second after the last of them has gone."""
@@ -128,35 +125,71 @@ class Lines:
         self._over.set()
 
     def _receive_from(self, connection: socket.socket) -> None:
+        """Receive whole lines into the buffer; the rest of a line waits for what follows."""
         rest = b""
-        connection.settimeout(0.2)
+        connection.settimeout(_LOOK_S)
         with connection:
             while not self._closing.is_set():
                 try:
-                    data = connection.recv(65536)
+                    data = connection.recv(_RECEIVED)
                 except TimeoutError:
                     continue
                 except OSError:
                     break
                 if not data:
                     break
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
-                    self._put(line)
-                if len(rest) > _LONGEST_LINE:
-                    self._put(rest[:_LONGEST_LINE])
+                lines, found, last = (rest + data).rpartition(b"\n")
+                rest = last
+                if found:
+                    self._put(lines)
+                if len(rest) > LONGEST_RECORD:
+                    self._put(rest[:LONGEST_RECORD])
                     rest = b""
-            self._put(rest)
+            if rest:
+                self._put(rest)
 
-    def _put(self, line: bytes) -> None:
-        """Keep a line; where a million wait, the sender has to wait too."""
-        line = line.rstrip(b"\r")
-        if not line.strip():
-            return
-        while not self._room.acquire(timeout=0.2):
+    def _put(self, lines: bytes) -> None:
+        """Keep lines as soon as there is room for them; until then, the sender has to wait too."""
+        while not self._buffer.put(lines, _LOOK_S):
             if self._closing.is_set():
                 return
-        self._lines.append(line)
+
+
+class _Buffer:
+    """Lines that were received, in the blocks in which they came; at most so many bytes, or one block."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bytes = 0
+        self.lines = 0
+        self._most = most_bytes
+        self._blocks: deque[list[bytes] | bytes] = deque()
+        self._changed = threading.Condition()
+
+    def put(self, lines: bytes, wait_s: float) -> bool:
+        """Add a block of lines if there is room for it, now or soon; return whether there was."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self.bytes or self.bytes + len(lines) <= self._most, wait_s):
+                return False
+            self._blocks.append(lines)
+            self.bytes += len(lines) + 1
+            self.lines += lines.count(b"\n") + 1
+        return True
+
+    def take(self, most: int) -> list[bytes]:
+        """Remove and return at most so many lines."""
+        taken: list[bytes] = []
+        with self._changed:
+            while self._blocks and len(taken) < most:
+                block = self._blocks.popleft()
+                lines = block.split(b"\n") if isinstance(block, bytes) else block
+                room = most - len(taken)
+                taken += lines[:room]
+                if lines[room:]:
+                    self._blocks.appendleft(lines[room:])
+            self.lines -= len(taken)
+            self.bytes -= sum(len(line) + 1 for line in taken)
+            self._changed.notify_all()
+        return taken
 
 
 def _listening(stream: str, host: str, port: int) -> socket.socket:

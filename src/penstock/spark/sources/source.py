@@ -1,6 +1,6 @@
 """What every source of rows has in common."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +29,11 @@ class Source(Protocol):
         """Return how many rows have come by now, read or not; None if they wait elsewhere as long as it takes."""
         ...
 
+    @property
+    def held_bytes(self) -> int:
+        """What the source has taken from outside and nobody has asked for yet."""
+        ...
+
     def stop(self, now_us: int) -> None:
         """Let nothing in that comes after now; what has come can still be asked for."""
         ...
@@ -49,6 +54,10 @@ class Surroundings:
     chunk_rows: int
     chunk_us: int
     scratch: Path
+    tell: Callable[[str], object] = lambda text: None
+    """Takes what a person should know of a source, such as that it waits for a client."""
+    buffer_bytes: int = 16 * 1024 * 1024
+    """What a source may take from outside before it is asked for."""
 
     def path(self, written: str, what: str) -> Path:
         """Return a path of the script."""

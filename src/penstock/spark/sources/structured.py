@@ -43,9 +43,11 @@ class Structured(Files):
         except PySparkException as error:
             raise RunError(f"stream {stream.name}: {explained(error)}") from error
 
-    def _candidates(self) -> list[Path]:
+    def _new_files(self) -> list[Path]:
         batches = sorted(folder for folder in self._landing.glob("batch=*") if (folder / "_SUCCESS").exists())
-        return [path for folder in batches for path in sorted(folder.glob("*.parquet"))]
+        new = [folder for folder in batches if folder.name not in self._seen]
+        self._seen.update(folder.name for folder in new)
+        return [path for folder in new for path in sorted(folder.glob("*.parquet"))]
 
     def _at_end(self) -> bool:
         """Whether the stock query has ended and all that it landed was read."""

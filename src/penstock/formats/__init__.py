@@ -1,0 +1,1 @@
+"""How rows are written in files: layouts, records, times; and drafts of scripts from what files hold."""

@@ -1,0 +1,87 @@
+"""How the records of a text are laid out: JSON objects, separated fields, or Zeek's own tables."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.errors import RunError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a text. Files with the same one are parsed together.
+
+    `names` are the fields in their order; None: those of the declared columns, or JSON, which has its own.
+    """
+
+    form: str
+    names: tuple[str, ...] | None = None
+    delimiter: str = ","
+    quoted: bool = False
+    header_lines: int = 0
+    """Records at the beginning of a file that hold no row."""
+    null: str | None = None
+    comment: str | None = None
+    set_separator: str | None = None
+    """What parts the elements of a field that holds several; None: such a field holds JSON."""
+    empty_set: str | None = None
+
+    def with_header(self, beginning: str, file: str) -> "Layout":
+        """Return the layout of a file that begins like this."""
+        if self.form == "zeek":
+            return _zeek(beginning, file)
+        if self.form == "csv" and self.header_lines:
+            lines = [line for line in beginning.splitlines() if line.strip() and not self._is_comment(line)]
+            found = next(csv.reader(lines, delimiter=self.delimiter), [])
+            return replace(self, names=tuple(name.strip() for name in found))
+        return self
+
+    def _is_comment(self, line: str) -> bool:
+        return self.comment is not None and line.startswith(self.comment)
+
+
+def layout_of(form: str, options: Mapping[str, Any], *, in_file: bool) -> Layout:
+    """Return the layout that a stream's or a table's options tell; a file's header may tell more."""
+    if form == "json":
+        return Layout("json", comment=options.get("comment"))
+    if form == "zeek":
+        return Layout("zeek")
+    return Layout(
+        "csv",
+        delimiter=options.get("delimiter", ","),
+        quoted=True,
+        header_lines=int(in_file and options.get("header", True)),
+        null=options.get("null"),
+        comment=options.get("comment"),
+    )
+
+
+def _zeek(beginning: str, file: str) -> Layout:
+    r"""Return the layout of a Zeek log, which its first lines describe.
+
+    >>> _zeek('#separator \\x09\n#unset_field\t-\n#fields\tts\tuid\n', 'conn.log').names
+    ('ts', 'uid')
+    """
+    told: dict[str, list[str]] = {}
+    separator = "\t"
+    for line in beginning.splitlines():
+        if not line.startswith("#"):
+            break
+        if line.startswith("#separator "):
+            written = line.split(" ", 1)[1].strip()
+            separator = chr(int(written[2:], 16)) if written.startswith("\\x") else written
+            continue
+        key, *values = line[1:].split(separator)
+        told[key] = values
+    if "fields" not in told:
+        raise RunError(f"{file} is no Zeek log: there is no line #fields at its beginning. Is its format 'json'?")
+    return Layout(
+        "csv",
+        names=tuple(told["fields"]),
+        delimiter=separator,
+        null=told.get("unset_field", ["-"])[0],
+        comment="#",
+        set_separator=told.get("set_separator", [","])[0],
+        empty_set=told.get("empty_field", ["(empty)"])[0],
+    )

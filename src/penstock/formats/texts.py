@@ -1,0 +1,125 @@
+"""Text files as blocks of records, packed or not: no file is ever held as a whole."""
+
+import codecs
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import RunError
+from penstock.formats.layout import Layout
+
+READ_BYTES = 1024 * 1024
+"""What is read of a file at a time; of one that breaks off, so much is lost at most."""
+LONGEST_RECORD = 1_000_000
+"""Characters of one record; a longer one is cut, and then does not fit."""
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[pa.NativeFile]:
+    """Open a file for reading, unpacked according to its suffix."""
+    try:
+        with pa.input_stream(str(path), compression=PACKED.get(path.suffix.lower())) as stream:
+            yield stream
+    except OSError as error:
+        raise RunError(error.strerror or str(error)) from error
+
+
+def first_lines(path: Path, most: int = 100_000) -> str:
+    """Return the beginning of a file, for its header."""
+    with opened(path) as stream:
+        return str(stream.read(most).decode("utf-8-sig", errors="replace"))
+
+
+def blocks_of(path: Path, layout: Layout) -> Iterator[pa.Array]:
+    """Return the records of a file as arrays of strings, in order, without header, comments and blank lines."""
+    decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace").decode
+    rest, skip = "", layout.header_lines
+    with opened(path) as stream:
+        while True:
+            data = stream.read(READ_BYTES)
+            text = rest + decode(data, final=not data)
+            records, rest = split_records(text, layout, at_end=not data)
+            if skip and len(records):
+                records, skip = records.slice(skip), max(skip - len(records), 0)
+            if len(records):
+                yield records
+            if not data:
+                return
+
+
+def split_records(text: str, layout: Layout, *, at_end: bool) -> tuple[pa.Array, str]:
+    r"""Return the whole records at the beginning of a text, and what is left of it.
+
+    >>> split_records('a,1\n\nb,2\r\nc', Layout("csv"), at_end=False)[0].to_pylist()
+    ['a,1', 'b,2']
+    >>> records, rest = split_records('a,"x\ny"\nb,"z\n', Layout("csv", quoted=True), at_end=False)
+    >>> records.to_pylist(), rest
+    (['a,"x\ny"'], 'b,"z\n')
+    """
+    if "\r" in text:
+        # A carriage return alone ends a line, too; at the end it may be the first half of one
+        held = "\r" if text.endswith("\r") and not at_end else ""
+        text = text.removesuffix("\r") if held else text
+        text = text.replace("\r\n", "\n").replace("\r", "\n") + held
+    end = len(text) if at_end else text.rfind("\n") + 1
+    whole, rest = text[:end], text[end:]
+    if layout.quoted and '"' in whole:
+        lines, unfinished = _joined(whole.split("\n"), layout, at_end=at_end)
+        rest = unfinished + rest
+        records = pa.array(lines, pa.string())
+    else:
+        records = pc.split_pattern(pa.array([whole]), "\n").flatten()
+    if len(rest) > LONGEST_RECORD and not at_end:
+        records, rest = pa.concat_arrays([records, pa.array([rest[:LONGEST_RECORD]])]), ""
+    return without_blanks(records, layout.comment), rest
+
+
+def without_blanks(records: pa.Array, comment: str | None) -> pa.Array:
+    """Return the records without empty ones and comments."""
+    kept = pc.not_equal(pc.utf8_trim_whitespace(records), "")
+    if comment:
+        kept = pc.and_not(kept, pc.starts_with(records, comment))
+    return records if pc.all(kept).as_py() else records.filter(kept)
+
+
+def _joined(lines: Sequence[str], layout: Layout, *, at_end: bool) -> tuple[list[str], str]:
+    """Join the lines of records whose quoted fields hold line ends; return these, and an unfinished record."""
+    records: list[str] = []
+    pending: list[str] = []
+    for line in lines[:-1] if not lines[-1] else lines:
+        skipped = layout.comment is not None and not pending and line.startswith(layout.comment)
+        if not skipped and (pending or '"' in line) and _ends_in_quotes(line, layout.delimiter, bool(pending)):
+            pending.append(line)
+            if sum(map(len, pending)) > LONGEST_RECORD:  # a quote that nobody closes: its line alone is wrong
+                records += pending
+                pending = []
+        else:
+            records.append("\n".join([*pending, line]))
+            pending = []
+    if at_end:
+        return records + pending, ""
+    return records, "".join(f"{line}\n" for line in pending)
+
+
+def _ends_in_quotes(line: str, delimiter: str, inside: bool) -> bool:
+    """Return whether a line ends inside a quoted field. A quote opens one only where a field begins."""
+    place = 0
+    while True:
+        if inside:
+            place = line.find('"', place)
+            while place >= 0 and line[place + 1 : place + 2] == '"':
+                place = line.find('"', place + 2)
+            if place < 0:
+                return True
+            inside = False
+        elif line[place : place + 1] == '"':
+            inside, place = True, place + 1
+            continue
+        place = line.find(delimiter, place)
+        if place < 0:
+            return False
+        place += 1

@@ -1,0 +1,64 @@
+"""Times as logs write them: seconds or finer units since 1970, or dates as text."""
+
+from collections.abc import Mapping
+
+UNITS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds of each unit that numbers can be in."""
+LIMITS: Mapping[str, float] = {"s": 1e11, "ms": 1e14, "us": 1e17}
+"""Where no unit is given, a number below this is taken to be in it. So every time from March 1973 on is right."""
+_NUMBER = r"^\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*$"
+_TIME_ONLY = r"^\\s*T?\\d{1,2}:"
+
+
+def time_sql(text: str, unit: str | None) -> str:
+    """Return the SQL of a TIMESTAMP from a text, NULL where it is none.
+
+    `unit` is one of s, ms, us, ns or iso; None: numbers by their magnitude, everything else as a date. A text
+    without a date would depend on the day on which it is read, and is none.
+    """
+    if unit in UNITS:
+        return number_sql(f"try_cast({text} AS DECIMAL(38,9))", unit)
+    comma = f"regexp_replace({text}, '(:\\\\d\\\\d),(\\\\d)', '$1.$2')"  # 12:00:00,123
+    date = (
+        f"CASE WHEN {text} RLIKE '{_TIME_ONLY}' THEN NULL "
+        f"ELSE coalesce(try_cast({text} AS TIMESTAMP), try_cast({comma} AS TIMESTAMP)) END"
+    )
+    if unit == "iso":
+        return date
+    number = number_sql(f"try_cast({text} AS DECIMAL(38,9))", None)
+    return f"CASE WHEN {text} RLIKE '{_NUMBER}' THEN {number} ELSE {date} END"
+
+
+def number_sql(number: str, unit: str | None) -> str:
+    """Return the SQL of a TIMESTAMP from a number since 1970; what is finer than a microsecond is cut off."""
+    if unit is not None:
+        return _scaled(number, unit)
+    cases = " ".join(
+        f"WHEN abs({number}) < {limit:.0f} THEN {_scaled(number, each)}" for each, limit in LIMITS.items()
+    )
+    return f"CASE {cases} ELSE {_scaled(number, 'ns')} END"
+
+
+def unit_sql(text: str) -> str:
+    """Return the SQL of the unit that a number is taken to be in by its magnitude; NULL where it is no number."""
+    number = f"try_cast({text} AS DECIMAL(38,9))"
+    cases = " ".join(f"WHEN abs({number}) < {limit:.0f} THEN '{each}'" for each, limit in LIMITS.items())
+    return f"CASE WHEN {number} IS NULL THEN NULL {cases} ELSE 'ns' END"
+
+
+def _scaled(number: str, unit: str) -> str:
+    scale = f"{UNITS[unit] // 1000}" if UNITS[unit] >= 1000 else "0.001"
+    return f"timestamp_micros(try_cast(floor(try_multiply({number}, {scale})) AS BIGINT))"
+
+
+def seconds(micros: int) -> str:
+    """Return a span of time as people read it.
+
+    >>> seconds(2_500), seconds(90_000_000), seconds(0)
+    ('0.0025 s', '1 min 30 s', '0 s')
+    """
+    if micros < 60_000_000:
+        return f"{micros / 1e6:.4g} s"
+    whole = round(micros / 1e6)
+    parts = ((whole // 86_400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)

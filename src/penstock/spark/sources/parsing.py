@@ -1,0 +1,182 @@
+"""Texts to rows, by Spark: a record that does not fit says which column is to blame instead of failing.
+
+JSON is read with the declared types, so that Spark decides what fits. Fields of separated texts, and of JSON that
+is found by a path, are texts first and are cast then.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.formats.layout import Layout
+from penstock.formats.times import time_sql, unit_sql
+from penstock.language.statements import Column
+from penstock.language.steps import named, quoted
+from penstock.spark.admission import BAD, RAW
+from penstock.spark.frames import cut
+from penstock.spark.session import slots_of
+
+UNIT = "__unit"
+"""The column in which a parser tells which unit it took a time for, where nobody said one."""
+_LINE, _ROW, _CORRUPT = "__line", "__row", "__corrupt"
+_PART_BYTES = 512 * 1024
+"""Text that is worth a task of its own."""
+
+
+def parsed(
+    spark: SparkSession,
+    lines: pa.Array,
+    columns: Sequence[Column],
+    layout: Layout,
+    unit: str | None,
+    told: str | None,
+) -> pa.Table:
+    """Return records as rows of the declared columns.
+
+    Beside them there are ``__bad``, why a record does not fit, or NULL, and ``__raw``, the text of those. `unit`
+    is what numbers in TIMESTAMP columns count. Where it is None, the column ``__unit`` tells what the numbers of
+    the column `told` were taken for.
+    """
+    table = cut(pa.table({_LINE: lines}), min(max(lines.nbytes // _PART_BYTES, 1), slots_of(spark)))
+    reader = (_json if layout.form == "json" else _separated)(columns, layout, unit)
+    frame = spark.createDataFrame(table).selectExpr(quoted(_LINE), named(reader.row, _ROW))
+    values = [named(sql, _value(place)) for place, sql in enumerate(reader.values)]
+    frame = frame.selectExpr(_LINE, _ROW, *values)
+    outputs = [named(_value(place), column.name) for place, column in enumerate(columns)]
+    outputs += [
+        named(reader.reason, BAD),
+        named(f"CASE WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW),
+    ]
+    if unit is None and told is not None and told in reader.texts:
+        outputs.append(named(unit_sql(reader.texts[told]), UNIT))
+    return frame.selectExpr(*outputs).toArrow()
+
+
+def _value(place: int) -> str:
+    return f"__v{place}"
+
+
+class _Reader:
+    """SQL over a line: how it is parsed, each column's value, why it does not fit, what to keep of it then."""
+
+    def __init__(self, row: str, values: list[str], reason: str, raw: str, texts: dict[str, str]) -> None:
+        self.row = row
+        self.values = values
+        self.reason = reason
+        self.raw = raw
+        self.texts = texts
+        """The columns that are texts first, with the SQL of those."""
+
+
+def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
+    """Read JSON. A path, or a name with dots, is looked for as a key first, and then as keys inside keys."""
+    declared = {column.name for column in columns if not _path_of(column)}
+    schema: dict[str, str] = {}
+    values, wrong, texts = [], [], {}
+    for place, column in enumerate(columns):
+        path = _path_of(column)
+        is_null = f"{_value(place)} IS NULL"
+        if path is None and column.type.name != "TIMESTAMP":
+            schema[column.name] = column.type.name
+            value = f"{_ROW}.{quoted(column.name)}"
+            is_there = f"get_json_object({_LINE}, {_json_path(column.name)}) IS NOT NULL"
+            wrong.append(f"WHEN {_ROW}.{_CORRUPT} IS NOT NULL AND {is_null} AND {is_there} THEN {_misfit(column)}")
+        else:
+            text = _text_in(column, path, declared, schema)
+            texts[column.name] = text
+            value = _cast(text, column, layout, unit)
+            wrong.append(f"WHEN {text} IS NOT NULL AND {is_null} THEN {_misfit(column)}")
+        values.append(value)
+    fields = ", ".join(f"{quoted(name)} {kind}" for name, kind in {**schema, _CORRUPT: "STRING"}.items())
+    options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
+    row = f"from_json({_LINE}, '{_escaped(fields)}', {options})"
+    broken = f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN 'this is not a JSON object'"
+    return _Reader(row, values, f"CASE {' '.join([*wrong, broken])} END", _LINE, texts)
+
+
+def _path_of(column: Column) -> list[str] | None:
+    path = column.path or column.name
+    return path.split(".") if "." in path else None
+
+
+def _text_in(column: Column, path: list[str] | None, declared: set[str], schema: dict[str, str]) -> str:
+    """Return the SQL of a JSON value as a text, and add what must be read for it to the schema."""
+    whole = column.path or column.name
+    schema[whole] = "STRING"
+    flat = f"{_ROW}.{quoted(whole)}"
+    if path is None:
+        return flat
+    root, inner = path[0], ".".join(path[1:])
+    if root in declared:
+        return f"coalesce({flat}, get_json_object({_LINE}, {_json_path(*path)}))"
+    schema[root] = "STRING"
+    return f"coalesce({flat}, get_json_object({_ROW}.{quoted(root)}, {_json_path(*inner.split('.'))}))"
+
+
+def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
+    """Read separated fields, which `layout.names` puts in order."""
+    names = layout.names or tuple(column.name for column in columns)
+    fields = [f"f{place}" for place in range(len(names))]
+    places = {name.lower(): place for place, name in reversed(list(enumerate(names)))}
+    schema = ", ".join(f"{field} STRING" for field in [*fields, _CORRUPT])
+    options = {
+        "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": _CORRUPT,
+        "sep": layout.delimiter,
+        "escape": '"',
+        "quote": '"' if layout.quoted else "",
+        "maxCharsPerColumn": "-1",
+        "maxColumns": str(max(len(names) + 1, 20480)),
+    }
+    if layout.null is not None:
+        options["nullValue"] = layout.null
+    pairs = ", ".join(f"'{key}', '{_escaped(value)}'" for key, value in options.items())
+    row = f"from_csv({_LINE}, '{schema}', map({pairs}))"
+    values, wrong, texts = [], [], {}
+    for place, column in enumerate(columns):
+        text = f"{_ROW}.f{places[(column.path or column.name).lower()]}"
+        value = _cast(text, column, layout, unit)
+        texts[column.name] = text
+        values.append(value)
+        if value != text:
+            wrong.append(f"WHEN {text} IS NOT NULL AND {_value(place)} IS NULL THEN {_misfit(column)}")
+    count = f"'there are not {len(names)} fields' "
+    reason = " ".join([f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN {count}", *wrong])
+    as_json = ", ".join(f"'{_escaped(name)}', {_ROW}.{field}" for name, field in zip(names, fields, strict=True))
+    raw = f"CASE WHEN {_ROW}.{_CORRUPT} IS NULL THEN to_json(named_struct({as_json})) ELSE {_LINE} END"
+    return _Reader(row, values, f"CASE {reason} END", raw, texts)
+
+
+def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
+    """Return the SQL of a text as the column's type, NULL where it does not fit."""
+    kind = column.type
+    if kind.name == "STRING":
+        return text
+    if kind.name == "TIMESTAMP":
+        return time_sql(text, unit)
+    if not kind.is_nested:
+        return f"try_cast({text} AS {kind.name})"
+    if layout.set_separator is None or kind.family != "array":
+        return f"from_json({text}, '{_escaped(kind.name)}')"
+    parts = f"split({text}, '{_escaped(_literally(layout.set_separator))}')"
+    is_empty = f"{text} = '{_escaped(layout.empty_set or '')}'"
+    return f"CASE WHEN {is_empty} THEN CAST(array() AS {kind.name}) ELSE try_cast({parts} AS {kind.name}) END"
+
+
+def _misfit(column: Column) -> str:
+    return f"'{_escaped(f'column {column.name} does not fit {column.type.name}')}'"
+
+
+def _json_path(*keys: str) -> str:
+    steps = "".join(f"[{chr(39)}{key}{chr(39)}]" for key in keys)
+    return f"'{_escaped(f'${steps}')}'"
+
+
+def _literally(pattern: str) -> str:
+    return f"\\Q{pattern}\\E"
+
+
+def _escaped(text: str) -> str:
+    """Return a text for use between quotes in SQL."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")

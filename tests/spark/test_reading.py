@@ -1,0 +1,206 @@
+"""Text files and lines as rows: times, paths, packed files, Zeek's tables, reasons that name the column."""
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.language.statements import Column, StreamDef
+from penstock.language.types import ColumnType
+from penstock.spark.admission import BAD, RAW
+from penstock.spark.sources.reading import UnreadableError, read_all, read_files
+
+
+def stream(columns: str, form: str, **options: object) -> StreamDef:
+    """Return a stream; columns as `name TYPE [path]`, between bars."""
+    parts = [each.split() for each in columns.split("|")]
+    made = tuple(Column(name, ColumnType(kind), *path) for name, kind, *path in parts)
+    return StreamDef("s", made, "files", {"format": form, **options})
+
+
+def rows_of(spark, path: Path, definition: StreamDef) -> list[dict[str, object]]:
+    table = read_all(spark, definition.options["format"], [path], definition)
+    return table.select([*(each.name for each in definition.columns), BAD]).to_pylist()
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+AT = datetime(2020, 6, 6, 6, 36, 39, 925532, tzinfo=UTC)
+"""1591425399.925532 seconds after 1970."""
+
+
+def test_times_in_json_are_numbers_of_any_unit_or_dates(spark, tmp_path):
+    cases = {
+        "1591425399.925532": AT,
+        '"1591425399.925532"': AT,
+        "1591425399": AT.replace(microsecond=0),
+        "1591425399925": AT.replace(microsecond=925000),
+        "1591425399925.532": AT,
+        "1591425399925532": AT,
+        "1591425399925532999": AT,
+        "-1.5": datetime(1969, 12, 31, 23, 59, 58, 500000, tzinfo=UTC),
+        '"2020-06-06T06:36:39.925532Z"': AT,
+        '"2020-06-06T08:36:39.925532+0200"': AT,
+        '"2020-06-06 06:36:39,925532"': AT,
+        "null": None,
+    }
+    bad = ['"soon"', '"12:00"', "true", "1e400"]
+    lines = [f'{{"v": 1, "at": {text}}}' for text in [*cases, *bad]]
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), stream("v INT|at TIMESTAMP", "json"))
+    assert [row["at"] for row in found] == [*cases.values(), *[None] * len(bad)]
+    assert [row[BAD] for row in found] == [None] * len(cases) + ["column at does not fit TIMESTAMP"] * len(bad)
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "micros"),
+    [
+        ("s", "1e5", 100_000_000_000),
+        ("ms", "250", 250_000),
+        ("us", "7", 7),
+        ("ns", "7999", 7),
+        ("s", "0.25", 250_000),
+    ],
+)
+def test_a_unit_that_is_given_counts_whatever_the_size(spark, tmp_path, unit, text, micros):
+    path = written(tmp_path / "a.csv", "at", text, "2020-01-01")
+    [good, bad] = rows_of(spark, path, stream("at TIMESTAMP", "csv", timestamp_unit=unit))
+    assert good["at"] == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    assert bad[BAD] == "column at does not fit TIMESTAMP"
+
+
+def test_iso_takes_no_numbers(spark, tmp_path):
+    path = written(tmp_path / "a.csv", "at", "1591425399", "2020-06-06 06:36:39")
+    found = rows_of(spark, path, stream("at TIMESTAMP", "csv", timestamp_unit="iso"))
+    assert [row["at"] for row in found] == [None, AT.replace(microsecond=0)]
+
+
+def test_json_by_path_and_by_names_with_dots(spark, tmp_path):
+    lines = [
+        '{"id": {"orig": "a", "deep": {"port": 1}}, "tags": ["x", "y"], "n": 1}',
+        '{"id.orig": "b", "id.deep.port": 2, "n": 2}',
+        '{"id": "plain", "n": 3}',
+        '{"id": {"deep": {"port": "no"}}, "n": 4}',
+        '{"n": "four", "id": {}}',
+        "rubbish",
+        "[1, 2]",
+    ]
+    definition = stream("id.orig STRING|port INT id.deep.port|tags ARRAY<STRING>|n INT", "json")
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), definition)
+    assert [row["id.orig"] for row in found[:5]] == ["a", "b", None, None, None]
+    assert [row["port"] for row in found[:5]] == [1, 2, None, None, None]
+    assert found[0]["tags"] == ["x", "y"]
+    assert [row[BAD] for row in found] == [
+        None,
+        None,
+        None,
+        "column port does not fit INT",
+        "column n does not fit INT",
+        "this is not a JSON object",
+        "this is not a JSON object",
+    ]
+
+
+def test_csv_with_quotes_comments_nulls_and_the_columns_in_another_order(spark, tmp_path):
+    text = '# made today\nb,A,extra\n"two\nlines, and ""quotes""",1,x\n\n# no row\n-,,y\nz,nan,y\nz,7\nq"q,8,"\n'
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    found = rows_of(spark, path, stream("a INT|b STRING", "csv", comment="#", null="-"))
+    assert found[0] == {"a": 1, "b": 'two\nlines, and "quotes"', BAD: None}
+    assert found[1] == {"a": None, "b": None, BAD: None}
+    assert [row[BAD] for row in found[2:4]] == ["column a does not fit INT", "there are not 3 fields"]
+    assert found[4]["b"] == 'q"q'
+    assert len(found) == 5
+
+
+ZEEK = """#separator \\x09
+#set_separator\t,
+#empty_field\t(empty)
+#unset_field\t-
+#path\tconn
+#open\t2020-06-05-00-00-00
+#fields\tts\tuid\tid.orig_h\tid.orig_p\tlocal\tservices\tnote
+#types\ttime\tstring\taddr\tport\tbool\tset[string]\tstring
+1591425399.925532\tC1\t10.0.0.1\t443\tT\tdns,ssl\tsaid "hi
+1591425400.000001\tC2\t-\t80\tF\t(empty)\t-
+#close\t2020-06-05-01-00-00
+"""
+CONN = "ts TIMESTAMP|uid STRING|id.orig_h STRING|id.orig_p INT|local BOOLEAN|services ARRAY<STRING>|note STRING"
+
+
+def test_a_zeek_log_as_it_comes_packed_or_not(spark, tmp_path):
+    (tmp_path / "a.log").write_text(ZEEK)
+    with gzip.open(tmp_path / "b.log.gz", "wt") as file:
+        file.write(ZEEK)
+    with pa.CompressedOutputStream(str(tmp_path / "c.log.zst"), "zstd") as file:
+        file.write(ZEEK.encode())
+    definition = stream(CONN, "zeek")
+    for path in sorted(tmp_path.iterdir()):
+        first, second = rows_of(spark, path, definition)
+        assert list(first.values()) == [AT, "C1", "10.0.0.1", 443, True, ["dns", "ssl"], 'said "hi', None]
+        assert list(second.values())[1:] == ["C2", None, 80, False, [], None, None]
+
+
+def test_what_is_kept_of_a_row_that_does_not_fit_is_json(spark, tmp_path):
+    (tmp_path / "a.log").write_text(ZEEK.replace("443", "https"))
+    table = read_all(spark, "zeek", [tmp_path / "a.log"], stream(CONN, "zeek"))
+    raw = json.loads(table.column(RAW)[0].as_py())
+    assert table.column(BAD)[0].as_py() == "column id.orig_p does not fit INT"
+    assert (raw["id.orig_p"], raw["uid"], raw["note"]) == ("https", "C1", 'said "hi')
+
+
+def test_a_header_that_misses_a_column_says_so(spark, tmp_path):
+    path = written(tmp_path / "a.csv", "time,valu", "1,2")
+    with pytest.raises(Exception, match=r"a.csv has no column 'value'. Did you mean 'valu'\? It has time, valu"):
+        rows_of(spark, path, stream("value INT", "csv"))
+
+
+def test_a_packed_file_that_breaks_off_gives_its_rows_then_raises(spark, tmp_path):
+    data = gzip.compress("".join(f'{{"v": {i}}}\n' for i in range(600_000)).encode())
+    (tmp_path / "a.json.gz").write_bytes(data[: len(data) // 2])
+    written(tmp_path / "b.json", '{"v": 1}')
+    paths = sorted(tmp_path.iterdir())
+    tables = read_files(spark, "json", paths, stream("v INT", "json"))
+    first = next(tables)
+    assert first.column("v").to_pylist() == list(range(first.num_rows))
+    with pytest.raises(UnreadableError) as raised:
+        list(tables)
+    assert raised.value.place == 0
+
+
+def test_large_texts_come_in_parts_in_their_order(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("penstock.formats.texts.READ_BYTES", 1000)
+    monkeypatch.setattr("penstock.spark.sources.reading.BLOCK_BYTES", 3000)
+    path = tmp_path / "a.csv"
+    path.write_text("v,t\n" + "".join(f'{i},"a\n{"ü" * (i % 50)}"\n' for i in range(300)))
+    tables = list(read_files(spark, "csv", [path], stream("v INT|t STRING", "csv")))
+    assert len(tables) > 3
+    whole = pa.concat_tables(tables)
+    assert whole.column("v").to_pylist() == list(range(300))
+    assert whole.column("t").to_pylist() == [f"a\n{'ü' * (i % 50)}" for i in range(300)]
+
+
+def test_parquet_as_other_programs_write_it(spark, tmp_path):
+    before = -1_500_000_001
+    table = pa.table(
+        {
+            "At": pa.array([before, 1_591_425_399_925_532_999], pa.timestamp("ns")),
+            "name": pa.array(["a", "b"]).dictionary_encode(),
+            "n": pa.array([1, 2], pa.int16()),
+            "id": pa.array([{"h": 1}, {"h": 2}]),
+            "epoch": pa.array([1.5, 1591425399.925532]),
+        }
+    )
+    pq.write_table(table.select(["At", "name", "n"]), tmp_path / "a.parquet")
+    pq.write_table(table.select(["id", "epoch", "n"]), tmp_path / "b.parquet")
+    found = rows_of(spark, tmp_path / "a.parquet", stream("at TIMESTAMP|name STRING|n BIGINT", "parquet"))
+    assert [row["at"] for row in found] == [datetime(1969, 12, 31, 23, 59, 58, 499999, tzinfo=UTC), AT]
+    assert [(row["name"], row["n"]) for row in found] == [("a", 1), ("b", 2)]
+    found = rows_of(spark, tmp_path / "b.parquet", stream("h INT id.h|epoch TIMESTAMP", "parquet"))
+    assert [(row["h"], row["epoch"]) for row in found][1] == (2, AT)
