@@ -180,7 +180,7 @@ def test_large_texts_come_in_parts_in_their_order(spark, tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("v,t\n" + "".join(f'{i},"a\n{"ü" * (i % 50)}"\n' for i in range(300)))
     tables = list(read_files(spark, "csv", [path], stream("v INT|t STRING", "csv")))
-    assert len(tables) > 3
+    assert len(tables) > 2
     whole = pa.concat_tables(tables)
     assert whole.column("v").to_pylist() == list(range(300))
     assert whole.column("t").to_pylist() == [f"a\n{'ü' * (i % 50)}" for i in range(300)]

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.errors import RunError
 from penstock.formats.layout import Layout
@@ -34,30 +33,29 @@ def first_lines(path: Path, most: int = 100_000) -> str:
         return str(stream.read(most).decode("utf-8-sig", errors="replace"))
 
 
-def blocks_of(path: Path, layout: Layout) -> Iterator[pa.Array]:
-    """Return the records of a file as arrays of strings, in order, without header, comments and blank lines."""
+def records_of(path: Path, layout: Layout) -> Iterator[list[str]]:
+    """Return the records of a file in lists, in order, without header, comments and blank lines."""
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace").decode
     rest, skip = "", layout.header_lines
     with opened(path) as stream:
         while True:
             data = stream.read(READ_BYTES)
             text = rest + decode(data, final=not data)
-            records, rest = split_records(text, layout, at_end=not data)
-            if skip and len(records):
-                records, skip = records.slice(skip), max(skip - len(records), 0)
-            if len(records):
+            records, rest = split_records(text, layout, at_end=not data) if text else ([], "")
+            if skip and records:
+                records, skip = records[skip:], max(skip - len(records), 0)
+            if records:
                 yield records
             if not data:
                 return
 
 
-def split_records(text: str, layout: Layout, *, at_end: bool) -> tuple[pa.Array, str]:
+def split_records(text: str, layout: Layout, *, at_end: bool) -> tuple[list[str], str]:
     r"""Return the whole records at the beginning of a text, and what is left of it.
 
-    >>> split_records('a,1\n\nb,2\r\nc', Layout("csv"), at_end=False)[0].to_pylist()
-    ['a,1', 'b,2']
-    >>> records, rest = split_records('a,"x\ny"\nb,"z\n', Layout("csv", quoted=True), at_end=False)
-    >>> records.to_pylist(), rest
+    >>> split_records('a,1\n\nb,2\r\nc', Layout("csv"), at_end=False)
+    (['a,1', 'b,2'], 'c')
+    >>> split_records('a,"x\ny"\nb,"z\n', Layout("csv", quoted=True), at_end=False)
     (['a,"x\ny"'], 'b,"z\n')
     """
     if "\r" in text:
@@ -66,24 +64,20 @@ def split_records(text: str, layout: Layout, *, at_end: bool) -> tuple[pa.Array,
         text = text.removesuffix("\r") if held else text
         text = text.replace("\r\n", "\n").replace("\r", "\n") + held
     end = len(text) if at_end else text.rfind("\n") + 1
-    whole, rest = text[:end], text[end:]
-    if layout.quoted and '"' in whole:
-        lines, unfinished = _joined(whole.split("\n"), layout, at_end=at_end)
+    lines, rest = text[:end].split("\n"), text[end:]
+    if layout.quoted and '"' in text:
+        lines, unfinished = _joined(lines, layout, at_end=at_end)
         rest = unfinished + rest
-        records = pa.array(lines, pa.string())
-    else:
-        records = pc.split_pattern(pa.array([whole]), "\n").flatten()
     if len(rest) > LONGEST_RECORD and not at_end:
-        records, rest = pa.concat_arrays([records, pa.array([rest[:LONGEST_RECORD]])]), ""
-    return without_blanks(records, layout.comment), rest
+        lines, rest = [*lines, rest[:LONGEST_RECORD]], ""
+    return without_blanks(lines, layout.comment), rest
 
 
-def without_blanks(records: pa.Array, comment: str | None) -> pa.Array:
+def without_blanks(records: Sequence[str], comment: str | None) -> list[str]:
     """Return the records without empty ones and comments."""
-    kept = pc.not_equal(pc.utf8_trim_whitespace(records), "")
     if comment:
-        kept = pc.and_not(kept, pc.starts_with(records, comment))
-    return records if pc.all(kept).as_py() else records.filter(kept)
+        return [record for record in records if record.strip() and not record.startswith(comment)]
+    return [record for record in records if record.strip()]
 
 
 def _joined(lines: Sequence[str], layout: Layout, *, at_end: bool) -> tuple[list[str], str]:

@@ -18,7 +18,7 @@ from penstock.spark.sources.source import Surroundings
 from penstock.spark.sources.units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
-_FILES_AT_ONCE = 2000
+_FILES_AT_ONCE = 5000
 _YOUNG_NS = 100_000_000
 _LOOK_S = 1.0
 _LISTING_SHARE = 0.02

@@ -17,7 +17,7 @@ from penstock.spark.sources.parsing import parsed
 from penstock.spark.sources.source import Surroundings
 from penstock.spark.sources.units import TimeUnit
 
-_RECEIVED = 65536
+_RECEIVED = 32768
 _LOOK_S = 0.2
 _ALONE = 5
 """Looks without anybody connected after which a drained stream has ended."""
@@ -61,11 +61,11 @@ class Lines:
         taken = self._buffer.take(most_rows)
         self.ended = over and not self._buffer.lines
         if taken:
-            texts = pa.array([line.decode(errors="replace").rstrip("\r") for line in taken], pa.string())
+            texts = [line.decode(errors="replace").rstrip("\r") for line in taken]
             lines = without_blanks(texts, self._layout.comment)
             self._given += len(lines)
-            if len(lines):
-                yield Arrived(self._parsed(lines), now_us)
+            if lines:
+                yield Arrived(self._parsed(pa.array(lines, pa.string())), now_us)
 
     def known_until(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""

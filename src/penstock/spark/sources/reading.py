@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import RunError, nearest
 from penstock.formats.layout import Layout, layout_of
-from penstock.formats.texts import blocks_of, first_lines
+from penstock.formats.texts import first_lines, records_of
 from penstock.formats.times import number_sql
 from penstock.language.statements import Column, Relation
 from penstock.language.steps import quoted
@@ -61,22 +61,22 @@ class UnreadableError(RunError):
 
 def _gathered(paths: Sequence[Path], layout: Layout) -> Iterator[pa.Array]:
     """Return the records of files in blocks; those of small files stand together in one."""
-    held: list[pa.Array] = []
+    held: list[str] = []
     size = 0
     broken: UnreadableError | None = None
     for place, path in enumerate(paths):
         try:
-            for records in blocks_of(path, layout):
-                held.append(records)
-                size += records.nbytes
+            for records in records_of(path, layout):
+                held += records
+                size += sum(map(len, records))
                 if size >= BLOCK_BYTES:
-                    yield pa.concat_arrays(held)
+                    yield pa.array(held, pa.string())
                     held, size = [], 0
         except (RunError, OSError) as error:
             broken = UnreadableError(place, error)
             break
     if held:
-        yield pa.concat_arrays(held)
+        yield pa.array(held, pa.string())
     if broken is not None:
         raise broken
 

@@ -1,0 +1,84 @@
+"""A socket's buffer is bounded and counted: a sender that is too fast has to wait, and nothing is lost."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from penstock.language import Script
+from penstock.spark.limits import buffer_bytes
+from penstock.spark.sources import lines
+from penstock.spark.sources.source import Surroundings
+
+BUFFER = 64 * 1024
+ROWS = 100_000
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture
+def source(port, tmp_path, monkeypatch):
+    """A socket source whose lines are not parsed, with what it told."""
+    monkeypatch.setattr(lines, "parsed", lambda spark, texts, *_: pa.table({"line": texts}))
+    told: list[str] = []
+    around = Surroundings(None, Path(), True, None, 50_000, 0, tmp_path, told.append, BUFFER)
+    script = Script.parse(f"CREATE STREAM s (v INT) FROM socket WITH (port = {port}, format = 'csv');")
+    opened = lines.Lines(script.streams["s"], around)
+    yield opened, told
+    opened.close()
+
+
+def test_who_listens_says_so(source, port):
+    assert source[1] == [f"stream s: waiting for a client on 127.0.0.1:{port}"]
+
+
+def test_a_sender_waits_when_the_buffer_is_full_and_no_line_is_lost(source, port):
+    opened, _ = source
+    sent = threading.Event()
+
+    def send():
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"".join(b"%d,some text that makes a row longer\n" % i for i in range(ROWS)))
+        sent.set()
+
+    threading.Thread(target=send, daemon=True).start()
+    assert not sent.wait(1.0)
+    assert BUFFER // 2 < opened.held_bytes <= BUFFER
+    got: list[str] = []
+    end = time.monotonic() + 30
+    while not opened.ended and time.monotonic() < end:
+        for arrived in opened.poll(0, 7_000):
+            assert arrived.rows.num_rows <= 7_000
+            got += arrived.rows.column("line").to_pylist()
+        assert opened.held_bytes <= BUFFER
+        time.sleep(0.001)
+    assert [int(line.split(",")[0]) for line in got] == list(range(ROWS))
+    assert opened.held_bytes == 0
+    assert opened.offered(0) == ROWS
+
+
+def test_a_line_longer_than_the_buffer_passes_alone(source, port):
+    opened, _ = source
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"x" * (2 * BUFFER) + b"\n\n\r\nlast")
+    got: list[str] = []
+    end = time.monotonic() + 30
+    while not opened.ended and time.monotonic() < end:
+        for arrived in opened.poll(0, 10):
+            got += arrived.rows.column("line").to_pylist()
+        time.sleep(0.01)
+    assert got == ["x" * (2 * BUFFER), "last"]
+
+
+def test_the_buffer_is_a_part_of_the_memory_limit():
+    assert buffer_bytes(4 * 2**20, 1) == 2**19
+    assert buffer_bytes(256 * 2**20, 2) == 4 * 2**20
+    assert buffer_bytes(1000, 3) == 64 * 1024
