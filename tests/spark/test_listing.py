@@ -27,7 +27,8 @@ def test_thousands_of_small_files_are_one_job(spark, tmp_path):
 
 
 def test_new_files_come_in_the_order_of_their_names_each_once(spark, tmp_path):
-    for name, value in (("b.json", 2), ("a.json", 1), ("_c.json", 9), (".d.json", 9), ("e.json.tmp", 9), ("f.txt", 9)):
+    ours = {"b.json": 2, "a.json": 1}
+    for name, value in {**ours, "_c.json": 9, ".d.json": 9, "e.json.tmp": 9, "f.txt": 9}.items():
         (tmp_path / name).write_text(f'{{"v": {value}}}')
     (tmp_path / "g.json").mkdir()
     source = opened(spark, tmp_path, "*.json", drain=False)
@@ -58,7 +59,7 @@ def test_an_unchanged_folder_is_not_listed_over_and_over(tmp_path, monkeypatch):
     source = opened(None, tmp_path, drain=False)
     listed: list[object] = []
     listdir = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: (listed.append(folder), time.sleep(0.03), listdir(folder))[2])
+    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(folder) or time.sleep(0.03) or listdir(folder))
     for _ in range(20):
         source._list()
         time.sleep(0.01)
