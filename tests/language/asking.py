@@ -14,6 +14,10 @@ CREATE STREAM packets (src STRING, dst STRING, bytes INT, at TIMESTAMP) FROM poi
 CREATE STREAM replies (host STRING, code INT, at TIMESTAMP) FROM poisson WITH (rate = 10);
 CREATE STREAM kinds (n BIGINT, x DOUBLE, d DECIMAL(10,2), t STRING, ok BOOLEAN, ts TIMESTAMP, day DATE, raw BINARY)
   FROM poisson WITH (rate = 1);
+CREATE STREAM logs (id STRUCT<orig_h: STRING, port: INT, `a b`: STRUCT<c: DOUBLE>>, `id.orig_h` STRING,
+  tags ARRAY<STRING>, ns ARRAY<INT>, seen ARRAY<STRUCT<at: TIMESTAMP, hops: INT>>, m MAP<STRING,INT>,
+  deep MAP<INT,ARRAY<STRING>>, `user agent` STRING, js STRING, rows INT)
+  FROM files WITH (path = 'logs', format = 'json');
 CREATE TABLE hosts (ip STRING, owner STRING, floor INT) FROM csv WITH (path = 'hosts.csv');
 CREATE TABLE owners (name STRING, boss STRING) FROM csv WITH (path = 'owners.csv');
 """

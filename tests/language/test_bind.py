@@ -72,7 +72,7 @@ def test_a_name_in_the_result_cannot_end_its_quotes():
         ("SELECT packets.src FROM packets p", "nothing in FROM is called 'packets'", "packets"),
         ("SELECT hsts.ip FROM packets, hosts", "nothing in FROM is called 'hsts'. Did you mean 'hosts'?", "hsts"),
         ("SELECT z.* FROM packets", "nothing in FROM is called 'z'", "z"),
-        ("SELECT a.b.c FROM packets", "a column is written name or alias.name", "a.b.c"),
+        ("SELECT a.b.c FROM packets", "nothing in FROM is called 'a'", "a"),
         ("SELECT src FROM pakets", "there is no stream or table 'pakets'. Did you mean 'packets'?", "pakets"),
         (
             "SELECT at FROM packets [ROWS 1] p, replies [ROWS 1] r",

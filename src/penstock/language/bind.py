@@ -8,13 +8,14 @@ from sqlglot.errors import SqlglotError
 
 from penstock.errors import nearest
 from penstock.language.check import Checker
+from penstock.language.names import name_key
+from penstock.language.resolve import Resolver, column_at
 from penstock.language.select import Parsed, span_of_node
 from penstock.language.statements import FromItem, Output, QueryDef, Relation, StreamDef
 from penstock.language.text import Span
 from penstock.language.types import called
 
 MOST_STREAMS = 8
-MOST_DEPTH = 100
 _NO_COLUMN = {
     "interval": "a result cannot hold an interval: CAST the times AS DOUBLE, which is seconds, and subtract those",
     "null": "NULL alone has no type: write CAST(NULL AS INT) or the like",
@@ -58,6 +59,7 @@ class _Binder:
         self.relations = relations
         self.span = span
         self.items: list[FromItem] = []
+        self.resolver = Resolver(parsed.text, self.items, span)
         self._starts: dict[int, str] = {}
 
     def query(self) -> QueryDef:
@@ -122,12 +124,12 @@ class _Binder:
         if "alias" in table.args and table.args["alias"] is not None and table.args["alias"].columns:
             self._fail("an alias is one name; columns get theirs in SELECT, with AS", table)
         written = table.this.name
-        relation = self.relations.get(written.lower())
+        relation = self.relations.get(name_key(written))
         if relation is None:
             known = [each.name for each in self.relations.values()]
             self._fail(f"there is no stream or table {written!r}.{nearest(written, known)}", table.this)
         alias = table.alias or relation.name
-        if any(item.alias.lower() == alias.lower() for item in self.items):
+        if any(name_key(item.alias) == name_key(alias) for item in self.items):
             self._fail(f"two items of FROM are called {alias!r}: give one another name with AS", table)
         start = table.this.meta.get("start", -1)
         window, span = self.parsed.windows.get(start, (None, self.span))
@@ -162,8 +164,8 @@ class _Binder:
 
     def _condition(self, tree: exp.Expression, word: str, checker: Checker) -> list[exp.Expression]:
         parts = list(conjuncts(tree))
+        parts = [self.resolver.resolved(part) for part in parts]
         for part in parts:
-            self._resolve(part)
             family = checker.family(part)
             if family not in ("truth", "null", "any"):
                 self._fail(f"{word} needs a condition, and this is {called(family)}", part)
@@ -179,17 +181,20 @@ class _Binder:
                 family = checker.family(expression)
                 if family in ("interval", "null"):
                     self._fail(_NO_COLUMN[family], tree)
+                bare = expression.unnest()
+                if bare.meta.get("field") and not isinstance(tree, exp.Alias):
+                    name = bare.expressions[0].name  # as it was declared
                 outputs.append(Output(name, expression))
                 places.append(tree)
         seen: set[str] = set()
         for output, tree in zip(outputs, places, strict=True):
-            if output.name.lower() in seen:
+            if name_key(output.name) in seen:
                 self._fail(
                     f"two columns of the result are called {output.name!r}: give one another name with AS", tree
                 )
             if not output.name or len(output.name) > LONGEST_NAME or output.name.startswith("__"):
                 self._fail(f"{output.name[:40]!r} cannot be the name of a column: give it one with AS", tree)
-            seen.add(output.name.lower())
+            seen.add(name_key(output.name))
         return tuple(outputs)
 
     def _named(self, tree: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
@@ -198,82 +203,20 @@ class _Binder:
             if any(value for value in star.args.values()):
                 self._fail("a star is * or p.*, with nothing behind it", tree)
             table = tree.args.get("table") if isinstance(tree, exp.Column) else None
-            places = range(len(self.items)) if table is None else (self._item(table),)
+            places = range(len(self.items)) if table is None else (self.resolver.item(table),)
             for place in places:
                 for column in self.items[place].relation.columns:
-                    yield column.name, _column(place, column.name)
+                    yield column.name, column_at(place, column.name)
             return
-        expression = tree.this if isinstance(tree, exp.Alias) else tree
-        self._resolve(expression)
+        span = span_of_node(tree, self.span)
+        expression = self.resolver.resolved(tree.this if isinstance(tree, exp.Alias) else tree)
         bare = expression.unnest()
         if isinstance(tree, exp.Alias):
             yield tree.alias, expression
         elif isinstance(bare, exp.Column):
             yield bare.name, expression
         else:
-            span = span_of_node(tree, self.span)
             yield " ".join(self.text.content[span.start : span.stop].split()), expression
-
-    def _resolve(self, tree: exp.Expression) -> None:
-        pending = [(tree, 1)]
-        while pending:
-            node, depth = pending.pop()
-            if depth > MOST_DEPTH:
-                self._fail(f"this is nested too deeply: {MOST_DEPTH} levels at most", tree)
-            if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
-                while "start" not in node.meta and isinstance(node.parent, exp.Expression):
-                    node = node.parent
-                self._fail("a subquery is refused: subqueries are not built yet", node)
-            if isinstance(node, exp.Column):
-                self._resolve_column(node)
-                continue
-            for child in node.iter_expressions(reverse=True):
-                chained = isinstance(node, exp.Connector) and isinstance(child, exp.Connector)
-                pending.append((child, depth if chained else depth + 1))  # AND after AND is no deeper
-
-    def _resolve_column(self, column: exp.Column) -> None:
-        if isinstance(column.this, exp.Star):
-            self._fail("a star stands alone in SELECT", column)
-        if any(value for key, value in column.args.items() if key not in ("this", "table")):
-            self._fail("a column is written name or alias.name", column)
-        table = column.args.get("table")
-        if table is not None:
-            place = self._item(table)
-            found = self.items[place].relation.column(column.name)
-            if found is None:
-                self._fail_column(column, [self.items[place]])
-        else:
-            holders = [i for i, item in enumerate(self.items) if item.relation.column(column.name) is not None]
-            if not holders:
-                self._fail_column(column, self.items)
-            if len(holders) > 1:
-                names = " and ".join(self.items[i].alias for i in holders)
-                alias = self.items[holders[0]].alias
-                self._fail(
-                    f"column {column.name!r} is in {names}: write {alias}.{column.name} or the like", column
-                )
-            place = holders[0]
-            found = self.items[place].relation.column(column.name)
-        assert found is not None
-        column.this.set("this", found.name)
-        column.this.set("quoted", True)
-        column.set("table", exp.to_identifier(f"f{place}"))
-
-    def _item(self, table: exp.Identifier) -> int:
-        for place, item in enumerate(self.items):
-            if item.alias.lower() == table.name.lower():
-                return place
-        known = [item.alias for item in self.items]
-        self._fail(f"nothing in FROM is called {table.name!r}.{nearest(table.name, known)}", table)
-
-    def _fail_column(self, column: exp.Column, items: list[FromItem]) -> NoReturn:
-        known = [each.name for item in items for each in item.relation.columns]
-        where = " or ".join(item.relation.name for item in items)
-        self._fail(f"there is no column {column.name!r} in {where}.{nearest(column.name, known)}", column)
 
     def _fail(self, message: str, node: exp.Expression) -> NoReturn:
         self.text.fail(message, span_of_node(node, self.span))
-
-
-def _column(place: int, name: str) -> exp.Column:
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(f"f{place}"))

@@ -6,20 +6,17 @@ compared with a number at all; where that is meant, CAST says so.
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn, cast
 
 from sqlglot import exp
 
 from penstock.errors import nearest
 from penstock.language import functions
-from penstock.language.select import span_of_node
-from penstock.language.statements import FromItem
-from penstock.language.text import Span, Text
-from penstock.language.times import is_time
+from penstock.language.fitting import COMPARED, LIKE, Fitting, cast_hint
+from penstock.language.nested import field_of
 from penstock.language.types import NAMES, ColumnType, Family, called
 
-_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (
     exp.Add,
     exp.Sub,
@@ -31,24 +28,18 @@ _ARITHMETIC = (
     exp.BitwiseOr,
     exp.BitwiseXor,
 )
-_LIKE = (exp.Like, exp.ILike, exp.RegexpLike)
-_CONDITIONS = (*_COMPARED, *_LIKE, exp.Escape, exp.Between, exp.In, exp.Is, exp.Not, exp.And, exp.Or)
 _AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Distinct, exp.Order)
 
 MOST_DIGITS = 38
 """Of a number without an exponent, which Spark reads as a DECIMAL where it is too large for a BIGINT."""
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?", re.ASCII | re.IGNORECASE)
-_CALL = re.compile(r"(\w+) ?\(.*\)( (OVER|FILTER|WITHIN) .*)?", re.IGNORECASE)
+_TAKEN_APART: dict[type[exp.Expression], str] = {exp.Substring: "substring", exp.Trim: "trim"}
+"""Functions that the parser knows, for the words between their arguments."""
 _AMOUNT = re.compile(r"[+-]?\d{1,18}(\.\d{1,9})?", re.ASCII)
 
 
-class Checker:
+class Checker(Fitting):
     """Tells the family of a resolved expression, or fails at the part that does not fit."""
-
-    def __init__(self, text: Text, items: Sequence[FromItem], span: Span) -> None:
-        self._text = text
-        self._items = items
-        self._span = span
 
     def family(self, node: exp.Expression | None) -> Family:
         """Return what kind of value the expression has."""
@@ -57,6 +48,9 @@ class Checker:
         for kinds, rule in self._rules:
             if isinstance(node, kinds):
                 return rule(self, node)
+        self._fail_unknown(node)
+
+    def _fail_unknown(self, node: exp.Expression) -> NoReturn:
         name = self._written(node)
         inner = node
         while isinstance(inner, _AROUND_AGGREGATES) and isinstance(inner.this, exp.Expression):
@@ -71,8 +65,12 @@ class Checker:
                 "a replay gives the same rows",
                 node,
             )
-        hint = "" if name.lower() in functions.NAMES else nearest(name.lower(), functions.NAMES)
-        self._fail(f"{name!r} is not known here.{hint}", node)
+        known = name.lower() in functions.NAMES
+        hint = functions.INSTEAD.get(name.lower()) or ("" if known else nearest(name.lower(), functions.NAMES))
+        self._fail(
+            f"{name!r} is not known here. {hint.strip()}".rstrip() if hint else f"{name!r} is not known here.",
+            node,
+        )
 
     # Rules --------------------------------------------------------------------------------------------------
 
@@ -80,10 +78,38 @@ class Checker:
         return self.family(node.this)
 
     def _column(self, node: exp.Expression) -> Family:
-        place = int(node.args["table"].name[1:])
-        column = self._items[place].relation.column(node.this.name)
-        assert column is not None
-        return column.type.family
+        if isinstance(node, exp.Identifier) and node.name not in self._variables:
+            self._fail_unknown(node)
+        return self._declared(node).family
+
+    def _bracket(self, node: exp.Expression) -> Family:
+        """Check a part of an array, a map or a struct; fields are written so, too."""
+        family, outer = self.family(node.this), self.full_type(node.this)
+        index = node.expressions[0] if len(node.expressions) == 1 else None
+        if outer is None or not outer.is_nested:
+            what = f"field {index.name!r}" if node.meta.get("field") and index is not None else "parts in […]"
+            self._fail(f"{what}: only arrays, maps and structs have parts, and this is {called(family)}", node)
+        if index is None or isinstance(index, exp.Slice):
+            self._fail("[…] holds one number, or one key", node)
+        if outer.family == "map":
+            self._expect(index, outer.key.family, "a key of this map")
+        elif outer.family == "struct" or (index.is_string and outer.element.family == "struct"):
+            self._name_field(outer if outer.family == "struct" else outer.element, index)
+        else:
+            self._expect(index, "number", "an array's […]")
+        part = self.full_type(node)
+        assert part is not None
+        return part.family
+
+    def _name_field(self, struct: ColumnType, index: exp.Expression) -> None:
+        """Write a field as it was declared."""
+        if not isinstance(index, exp.Literal) or not index.is_string:
+            self._fail("a field of a struct is written column.field", index)
+        name = field_of(struct, index.name)
+        if name is None:
+            hint = nearest(index.name, list(struct.fields)) or f" There are {', '.join(struct.fields)}"
+            self._fail(f"there is no field {index.name!r} in this struct.{hint}", index)
+        index.set("this", name)
 
     def _literal(self, node: exp.Expression) -> Family:
         if node.is_string:
@@ -153,7 +179,7 @@ class Checker:
             return self._time_arithmetic(node, left, right)
         for family, part in ((left, node.this), (right, node.expression)):
             if family not in ("number", "null", "any"):
-                self._fail(f"arithmetic needs numbers, and this is {called(family)}.{_cast_hint(family)}", part)
+                self._fail(f"arithmetic needs numbers, and this is {called(family)}.{cast_hint(family)}", part)
         return "number"
 
     def _time_arithmetic(self, node: exp.Expression, left: Family, right: Family) -> Family:
@@ -202,18 +228,14 @@ class Checker:
             results.append(branch.args["true"])
         if node.args.get("default") is not None:
             results.append(node.args["default"])
-        return self._alike(results, "results of one CASE", node)
+        return self._alike(results, "results of one CASE", node, nested=True)
 
     def _if(self, node: exp.Expression) -> Family:
         self._expect(node.this, "truth", "IF")
         results = [node.args["true"], node.args.get("false")]
         if results[1] is None:
             self._fail("IF needs three parts: a condition and two results", node)
-        return self._alike(results, "results of one IF", node)
-
-    def _same(self, node: exp.Expression) -> Family:
-        parts = [part for part in (node.this, node.args.get("expression"), *node.expressions) if part is not None]
-        return self._alike(parts, "compared", node)
+        return self._alike(results, "results of one IF", node, nested=True)
 
     def _concat(self, node: exp.Expression) -> Family:
         parts = node.expressions or (node.this, node.expression)
@@ -232,6 +254,8 @@ class Checker:
         if family == "interval":
             self._fail("an interval cannot be cast", node)
         found = ColumnType(word).family
+        if family in ("array", "map", "struct") and found != "text":
+            self._fail(f"{called(family)} can only be cast to STRING", node)
         if found == "time" and not isinstance(node, exp.TryCast):
             self._expect_time(node.this)
         return found
@@ -250,24 +274,73 @@ class Checker:
         return "time"
 
     def _function(self, node: exp.Expression) -> Family:
-        wanted, least, result = functions.FUNCTIONS[type(node)]
-        word = self._written(node).upper()
-        given = [value for value in node.args.values() if isinstance(value, exp.Expression)]
-        # sqlglot reads YEAR(ts) as YEAR(TS_OR_DS_TO_DATE(ts)), and writes it as it was
-        given = [value.this if isinstance(value, exp.TsOrDsToDate) else value for value in given]
-        given = [value for value in given if value is not None]
-        if not least <= len(given) <= len(wanted):
-            count = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
-            self._fail(f"{word} takes {count} argument{'' if count == '1' else 's'}, not {len(given)}", node)
-        if isinstance(node, exp.Initcap) and node.expression != exp.Literal.string(" "):
-            self._fail(f"{word} takes 1 argument, not 2", node)
-        for part, family in zip(given, wanted, strict=False):
-            self._expect(part, family, word)
-        return result
+        word = self._written(node)
+        name = _TAKEN_APART.get(type(node)) or node.name.lower()
+        function = functions.FUNCTIONS.get(name)
+        if function is None:
+            self._fail_unknown(node)
+        given = _arguments(node)
+        if name == "unix_timestamp" and not given:
+            self._fail(f"{word.upper()} without an argument is refused: it is the time of the call", node)
+        if not function.accepts(len(given)):
+            self._fail(f"{word.upper()} takes {function.count}, not {len(given)}", node)
+        for place, part in enumerate(given):
+            self._argument(part, function.kind(place), word.upper(), given[0])
+        if function.gives == "same":
+            return self._alike(given, "compared", node, nested=name in ("coalesce", "nvl", "ifnull"))
+        made = self.full_type(node)
+        return cast("Family", function.gives) if made is None else made.family
+
+    def _argument(self, node: exp.Expression, kinds: Sequence[str], word: str, first: exp.Expression) -> None:
+        """Check one argument of a function against what it may be."""
+        outer = self.full_type(first)
+        if kinds == ("same",):
+            return  # all of them are compared with each other
+        if kinds == ("any",):
+            self.family(node)
+        elif kinds == ("lambda",):
+            assert outer is not None
+            self._lambda(node, outer.element, word)
+        elif kinds == ("pattern",):
+            self._pattern(node, word)
+        elif kinds in (("key",), ("element",)):
+            assert outer is not None
+            index = kinds == ("key",) and outer.family == "array"
+            inner = outer.key if kinds == ("key",) and not index else outer.element
+            if inner.is_nested and not index:
+                self._fail(f"{word} compares simple values, and this is {called(inner.family)}", first)
+            self._expect(node, "number" if index else inner.family, word)
+        else:
+            family = self.family(node)
+            if family not in (*kinds, "null", "any"):
+                wanted = " or ".join(called(cast("Family", kind)) for kind in kinds)
+                self._fail(f"{word} needs {wanted}, and this is {called(family)}.{cast_hint(family)}", node)
+            if family == "null" and set(kinds) & {"array", "map"}:
+                whole = node.parent if isinstance(node.parent, exp.Expression) else node
+                self._fail(f"{word} needs an array or a map, and this is NULL", whole)
+
+    def _lambda(self, node: exp.Expression, element: ColumnType, word: str) -> None:
+        if not isinstance(node, exp.Lambda) or len(node.expressions) != 1:
+            self._fail(f"{word} needs a condition on one element: x -> x > 3", node)
+        self._variables[node.expressions[0].name] = element
+        self._expect(node.this, "truth", word)
+
+    def _pattern(self, node: exp.Expression, word: str) -> None:
+        """Fail on letters that Spark does not know: it would find out when it meets the first row."""
+        self._expect(node, "text", word)
+        if not isinstance(node, exp.Literal):
+            return
+        for letter in re.sub(r"'[^']*'", "", node.name):
+            if letter.isascii() and letter.isalpha() and letter not in functions.PATTERN_LETTERS:
+                hint = " Did you mean 'y'?" if letter == "Y" else " Other words stand in single quotes"
+                self._fail(
+                    f"{word}: {letter!r} is no letter of a pattern such as 'yyyy-MM-dd HH:mm:ss'.{hint}", node
+                )
 
     _rules: tuple[tuple[tuple[type[exp.Expression], ...], Callable[["Checker", exp.Expression], Family]], ...] = (
         ((exp.Paren,), _paren),
-        ((exp.Column,), _column),
+        ((exp.Column, exp.Identifier), _column),
+        ((exp.Bracket,), _bracket),
         ((exp.Literal,), _literal),
         ((exp.Boolean,), _truth),
         ((exp.Null,), _null),
@@ -276,71 +349,23 @@ class Checker:
         ((exp.Not,), _not),
         ((exp.Is,), _is),
         ((exp.Neg, exp.BitwiseNot), _neg),
-        (_COMPARED, _compared),
+        (COMPARED, _compared),
         (_ARITHMETIC, _arithmetic),
         ((exp.Escape,), _escape),
-        (_LIKE, _like),
+        (LIKE, _like),
         ((exp.Between,), _between),
         ((exp.In,), _in),
         ((exp.Case,), _case),
         ((exp.If,), _if),
-        ((exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif), _same),
         ((exp.Concat, exp.DPipe), _concat),
         ((exp.TryCast, exp.Cast), _cast),
         ((exp.Extract,), _extract),
         ((exp.TimestampTrunc, exp.DateTrunc), _date_trunc),
-        (tuple(functions.FUNCTIONS), _function),
+        ((exp.Anonymous, *_TAKEN_APART), _function),
     )
 
-    # What fits ----------------------------------------------------------------------------------------------
 
-    def _expect(self, node: exp.Expression, wanted: Family, where: str) -> Family:
-        family = self.family(node)
-        if family not in (wanted, "null", "any"):
-            self._fail(f"{where} needs {called(wanted)}, and this is {called(family)}.{_cast_hint(family)}", node)
-        return wanted
-
-    def _alike(self, nodes: Sequence[exp.Expression], what: str, whole: exp.Expression) -> Family:
-        families = [(self.family(node), node) for node in nodes]
-        kinds = list(dict.fromkeys(family for family, _ in families if family not in ("null", "any")))
-        texts = [node for family, node in families if family == "text"]
-        if set(kinds) == {"time", "text"} and all(isinstance(node, exp.Literal) for node in texts):
-            for node in texts:
-                self._expect_time(node)
-            return "time"  # a time may be compared with one written as a string
-        if len(kinds) > 1:
-            words = " and ".join(called(kind) for kind in kinds)
-            self._fail(f"{words} cannot be {what}.{_cast_hint(*kinds)}", whole)
-        return kinds[0] if kinds else "null"
-
-    def _expect_time(self, node: exp.Expression) -> None:
-        """Fail if this is a string in quotes that no time looks like: Spark would find out when it runs."""
-        if isinstance(node, exp.Literal) and node.is_string and not is_time(node.name):
-            self._fail(f"{node.name[:40]!r} is not a time: write it as '2026-01-31 12:00:00'", node)
-
-    def _expect_brackets(self, *nodes: exp.Expression) -> None:
-        """Fail if a condition stands bare inside another: Spark and sqlglot differ on what belongs together."""
-        for node in nodes:
-            if isinstance(node, _CONDITIONS):
-                self._fail("put this condition in brackets", node)
-
-    def _expect_word(self, word: str, words: Collection[str], where: str, node: exp.Expression) -> None:
-        if word not in words:
-            hint = nearest(word, words) or f" There are {', '.join(sorted(words))}"
-            self._fail(f"{where} does not know {word[:40]!r}.{hint}", node)
-
-    def _written(self, node: exp.Expression) -> str:
-        """Return the name of a function as the script has it, or the text of anything else."""
-        span = span_of_node(node, self._span)
-        text = " ".join(self._text.content[span.start : span.stop].split())
-        call = _CALL.fullmatch(text)
-        return call[1] if call else text[:40]
-
-    def _fail(self, message: str, node: exp.Expression) -> NoReturn:
-        self._text.fail(message, span_of_node(node, self._span))
-
-
-def _cast_hint(*families: Family) -> str:
-    if "text" not in families:
-        return ""
-    return f" CAST(… AS {'TIMESTAMP' if 'time' in families else 'INT'}) or the like turns one into the other"
+def _arguments(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, exp.Anonymous):
+        return node.expressions
+    return [value for value in node.args.values() if isinstance(value, exp.Expression)]

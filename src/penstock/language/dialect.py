@@ -8,27 +8,59 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.language.functions import FUNCTIONS
+
 E = TypeVar("E", bound=exp.Expr)
+_AS_WRITTEN = FUNCTIONS.keys() - {"div", "mod", "substr", "substring", "trim"}
+"""Functions whose calls are not taken apart. Of the others, some have words between their arguments."""
+
+
+def _mod(args: list[exp.Expr]) -> exp.Paren:
+    dividend, divisor = args
+    return exp.Paren(this=SparkParser.FUNCTIONS["MOD"]([dividend, divisor]))  # or ~MOD(a, b) is (~a) % b
+
+
+def _div(args: list[exp.Expr]) -> exp.Paren:
+    dividend, divisor = args
+    return exp.Paren(this=SparkParser.FUNCTIONS["DIV"]([dividend, divisor]).unnest())
 
 
 class _Parser(SparkParser):
     STRICT_CAST = True  # CAST is exp.Cast, and TRY_CAST alone exp.TryCast
     ADD_JOIN_ON_TRUE = False  # a JOIN without ON has no condition, rather than a TRUE nobody wrote
-    # Left out: names that Spark does not know, and readers that pass over what they do not expect.
+    # Left out: functions that are passed on as written, names that Spark does not know, and readers that pass over
+    # what they do not expect.
     FUNCTIONS = {
         name: build
         for name, build in SparkParser.FUNCTIONS.items()
-        if name not in ("AND", "OR") and not name.endswith("_TO_DATE_STR")
-    } | {"MOD": lambda args: exp.Paren(this=SparkParser.FUNCTIONS["MOD"](args))}  # or ~MOD(a, b) is (~a) % b
+        if name.lower() not in _AS_WRITTEN and name not in ("AND", "OR") and not name.endswith("_TO_DATE_STR")
+    } | {"DIV": _div, "MOD": _mod}
     FUNCTION_PARSERS = {  # noqa: RUF012
         name: read
         for name, read in SparkParser.FUNCTION_PARSERS.items()
-        if name not in ("AND", "CEIL", "FLOOR", "OR")
+        if name.lower() not in _AS_WRITTEN and name not in ("AND", "OR")
     }
 
     def _parse_unary(self) -> exp.Expr | None:
         start = self._curr.start
         return self._placed(super()._parse_unary(), start)
+
+    def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:  # noqa: ANN401
+        first = self._curr
+        try:
+            return self._placed(super()._parse_function(*args, **kwargs), first.start if first else 0)
+        except ParseError as error:
+            if error.errors[0].pop("call", False):  # of this function, and not of one inside
+                error.errors[0].update(function=first.text, start=first.start, end=self._end_of_call)
+            raise
+        except (ValueError, LookupError, AttributeError, TypeError) as error:  # as sqlglot's own of DATE_TRUNC()
+            details = {"function": first.text, "start": first.start, "end": self._end_of_call}
+            raise ParseError("Wrong arguments", [details]) from error
+
+    @property
+    def _end_of_call(self) -> int:
+        closed = self._curr is not None and self._curr.token_type == TokenType.R_PAREN
+        return (self._curr if closed else self._prev).end
 
     def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
         start, leftmost = self._curr.start, this
@@ -57,11 +89,16 @@ class _Parser(SparkParser):
 
     def validate_expression(self, expression: E, args: list[Any] | None = None) -> E:
         """Refuse a function that lost an argument on its way into the tree, as MOD(a, b, c) does."""
-        expression = super().validate_expression(expression, args)
-        for arg in args or ():
-            lost = isinstance(arg, exp.Expr) and arg is not expression and arg.root() is not expression
-            if lost and not isinstance(expression, exp.TimestampTrunc | exp.DateTrunc):  # these keep a word
-                self.raise_error("Too many arguments")
+        try:
+            expression = super().validate_expression(expression, args)
+            for arg in args or ():
+                lost = isinstance(arg, exp.Expr) and arg is not expression and arg.root() is not expression
+                if lost and not isinstance(expression, exp.TimestampTrunc | exp.DateTrunc):  # these keep a word
+                    self.raise_error("Too many arguments")
+        except ParseError as error:
+            written_as_call = args is not None or isinstance(expression, exp.Func)
+            error.errors[0]["call"] = written_as_call and not isinstance(expression, exp.Binary)
+            raise
         return expression
 
     def raise_error(self, message: str, token: Token | None = None) -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
+from penstock.language.names import name_key
 from penstock.language.statements import CONSTANTS, Column, FromItem, Output, QueryDef, TableDef
 from penstock.language.translate import may_fail, places_in
 from penstock.language.types import ColumnType
@@ -100,7 +101,7 @@ class Group:
 
 def form_of(query: QueryDef) -> tuple[Form, tuple[Value, ...]] | None:
     """Return the form of a query and its constants; None if it has no constant that could differ."""
-    if any(output.name.lower() == QUERY for output in query.outputs):
+    if any(name_key(output.name) == QUERY for output in query.outputs):
         return None
     slots = _Slots(query)
     conditions = sorted(map(slots.opened, query.conditions), key=lambda part: (part.text, str(part.values)))

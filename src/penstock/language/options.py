@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import nearest
+from penstock.language.names import name_key
 from penstock.language.statements import Column
 from penstock.language.values import Value, duration
 
@@ -143,14 +144,16 @@ class OptionError(ValueError):
 
 def checked_options(kind: Kind, word: str, given: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """Return the options with checked values, or raise `OptionError`."""
-    known = dict(kind.options)
+    known = {name: (name, check) for name, check in kind.options.items()}
     if kind.makes_rows:
         known |= {
-            f"{column.name}_{word}".lower(): check for column in columns for word, check in PER_COLUMN.items()
+            name_key(f"{column.name}_{word}"): (f"{column.name}_{word}", check)
+            for column in columns
+            for word, check in PER_COLUMN.items()
         }
     found: dict[str, Any] = {}
     for name, value in given.items():
-        check = known.get(name.lower())
+        as_known, check = known.get(name_key(name), (name, None))
         if check is None:
             if kind.open:
                 found[name] = value
@@ -158,7 +161,7 @@ def checked_options(kind: Kind, word: str, given: Mapping[str, Any], columns: Se
             hint = nearest(name, known) or f" There are {', '.join(sorted(kind.options))}."
             raise OptionError(name, f"{word} has no option {name!r}.{hint}")
         try:
-            found[name.lower()] = check(value)
+            found[as_known] = check(value)
         except ValueError as error:
             raise OptionError(name, f"option {name!r} of {word}: {error}") from error
     for name in kind.required:

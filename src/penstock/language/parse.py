@@ -8,16 +8,16 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import nearest
 from penstock.language.bind import bound_query
+from penstock.language.declare import declared_columns
+from penstock.language.names import name_key
 from penstock.language.options import STREAMS, TABLES, Kind, OptionError, checked_options
 from penstock.language.select import parsed_select
 from penstock.language.settings import checked_setting
 from penstock.language.statements import Column, Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
 from penstock.language.text import Span
 from penstock.language.tokens import Tokens
-from penstock.language.types import NAMES, ColumnType
+from penstock.language.types import called
 from penstock.language.values import Value, is_whole
-
-MOST_COLUMNS = 1000
 
 
 def parsed_statement(tokens: Tokens, relations: Mapping[str, Relation]) -> Statement:
@@ -58,7 +58,7 @@ def _query(tokens: Tokens, relations: Mapping[str, Relation]) -> QueryDef:
 def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
     word, kinds = ("stream", STREAMS) if stream else ("table", TABLES)
     name, span = tokens.name(f"a {word}")
-    columns = _columns(tokens, f"{word} {name}")
+    columns, spans = declared_columns(tokens, f"{word} {name}")
     tokens.expect("FROM", f"after the columns of {word} {name}")
     source, source_span = tokens.name(f"a kind of {word}")
     kind = kinds.get(source.lower())
@@ -67,6 +67,7 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
         tokens.text.fail(f"there is no kind of {word} {source!r}.{hint} There are {', '.join(kinds)}", source_span)
     options = _options(tokens, kind, source.lower(), columns, source_span)
     tokens.expect_end()
+    _check_nested(tokens, columns, spans, kind, options.get("format", source.lower()))
     made = (StreamDef if stream else TableDef)(name, columns, source.lower(), options, span)
     if isinstance(made, StreamDef) and made.timestamp is not None:
         column = made.column(made.timestamp)
@@ -82,56 +83,27 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
     return made
 
 
-def _columns(tokens: Tokens, where: str) -> tuple[Column, ...]:
-    tokens.expect("(", f"with the columns after the name of {where}")
-    columns: list[Column] = []
-    seen: set[str] = set()
-    while True:
-        name, span = tokens.name("a column")
-        if name.lower() in seen:
-            tokens.text.fail(f"{where} has two columns named {name!r}", span)
-        if len(columns) >= MOST_COLUMNS:
-            tokens.text.fail(f"{where} has more than {MOST_COLUMNS} columns", span)
-        seen.add(name.lower())
-        columns.append(Column(name, _type(tokens, name)))
-        if tokens.took(")"):
-            return tuple(columns)
-        if not tokens.took(","):
-            tokens.fail(f"expected , or ) after column {name}, not {tokens.seen()}")
-
-
-def _type(tokens: Tokens, column: str) -> ColumnType:
-    token = tokens.next
-    word = tokens.word().lower()
-    if token is None or word not in NAMES:
-        hint = nearest(word, NAMES)
-        tokens.fail(f"expected the type of column {column}, not {tokens.seen()}.{hint}")
-    start = tokens.take().start
-    name = NAMES[word]
-    if tokens.word() != "(":
-        return ColumnType("DECIMAL(10,0)" if name == "DECIMAL" else name)
-    tokens.take()
-    numbers = [_whole(tokens)]
-    while tokens.took(","):
-        numbers.append(_whole(tokens))
-    tokens.expect(")", f"after the type of column {column}")
-    if name == "STRING" and len(numbers) == 1:
-        return ColumnType(name)  # VARCHAR(20): the length is not checked
-    span = Span(start, tokens.behind)
-    if name != "DECIMAL" or len(numbers) > 2:
-        most = "two numbers" if name == "DECIMAL" else "one number" if name == "STRING" else "no numbers"
-        tokens.text.fail(f"{name} takes {most} in brackets", span)
-    precision, scale = numbers[0], numbers[1] if len(numbers) == 2 else 0
-    if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        tokens.text.fail("DECIMAL has 1 to 38 digits, of which some can be behind the point", span)
-    return ColumnType(f"DECIMAL({precision},{scale})")
-
-
-def _whole(tokens: Tokens) -> int:
-    token = tokens.next
-    if token is None or token.token_type != TokenType.NUMBER or not is_whole(token.text):
-        tokens.fail(f"expected a whole number, not {tokens.seen()}")
-    return int(tokens.take().text)
+def _check_nested(
+    tokens: Tokens, columns: Sequence[Column], spans: Mapping[str, Span], kind: Kind, form: str
+) -> None:
+    """Refuse nested columns where the rows cannot hold any."""
+    for column in columns:
+        if kind.makes_rows and column.path is not None:
+            tokens.text.fail(
+                "PATH is for data that is read, and the rows of this stream are made", spans[column.name]
+            )
+        if kind.makes_rows and column.type.is_nested:
+            tokens.text.fail(
+                f"column {column.name} is {called(column.type.family)}, and a generated stream makes only simple "
+                "values: numbers, strings, times, binary data and conditions",
+                spans[column.name],
+            )
+        if form == "csv" and column.type.is_nested:
+            tokens.text.fail(
+                f"column {column.name} is {called(column.type.family)}, and a field of CSV is a simple value. "
+                "Declare it as a STRING: if that holds JSON, get_json_object(column, '$.name') reads a part of it",
+                spans[column.name],
+            )
 
 
 def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], source: Span) -> dict[str, Any]:
@@ -143,9 +115,9 @@ def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], s
         while not tokens.took(")"):
             span = tokens.here
             name = _option_name(tokens)
-            if name.lower() in seen:
+            if name_key(name) in seen:
                 tokens.text.fail(f"option {name!r} is given twice", span)
-            seen.add(name.lower())
+            seen.add(name_key(name))
             tokens.expect("=", f"after option {name}")
             given[name] = _value(tokens)
             spans[name] = Span(span.start, tokens.behind)
@@ -161,9 +133,9 @@ def _option_name(tokens: Tokens) -> str:
     """Read a name, with dots as sources of Spark have them, or in quotes."""
     if tokens.next is not None and tokens.next.token_type == TokenType.STRING:
         return tokens.take().text
-    parts = [tokens.name("an option")[0]]
+    parts = [tokens.quotable_name("an option")[0]]
     while tokens.took("."):
-        parts.append(tokens.name("an option")[0])
+        parts.append(tokens.quotable_name("an option")[0])
     return ".".join(parts)
 
 

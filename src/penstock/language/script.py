@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ScriptError, nearest
+from penstock.language.names import name_key
 from penstock.language.parse import parsed_statement
 from penstock.language.statements import Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
 from penstock.language.text import Text
@@ -62,28 +63,28 @@ class Script:
     @property
     def relations(self) -> dict[str, Relation]:
         """Streams and tables by name in small letters."""
-        return {name.lower(): each for name, each in (*self.streams.items(), *self.tables.items())}
+        return {name_key(name): each for name, each in (*self.streams.items(), *self.tables.items())}
 
     def read_statements(self, text: str) -> Iterator[Statement]:
         """Read more statements, in the light of what is declared."""
         source = Text(text.removeprefix("\ufeff"), self.name)
         relations = self.relations
-        queries = {name.lower() for name in self.queries}
+        queries = {name_key(name) for name in self.queries}
         for tokens in statements(source):
             statement = parsed_statement(tokens, relations)
             if isinstance(statement, StreamDef | TableDef):
-                if statement.name.lower() in relations:
+                if name_key(statement.name) in relations:
                     source.fail(f"there is already a stream or table {statement.name!r}", statement.span)
-                relations[statement.name.lower()] = statement
+                relations[name_key(statement.name)] = statement
             elif isinstance(statement, QueryDef):
-                if statement.name.lower() in queries:
+                if name_key(statement.name) in queries:
                     source.fail(f"there is already a query {statement.name!r}", statement.span)
-                queries.add(statement.name.lower())
+                queries.add(name_key(statement.name))
             elif isinstance(statement, Drop):
-                if statement.name.lower() not in queries:
-                    hint = nearest(statement.name.lower(), queries)
+                if name_key(statement.name) not in queries:
+                    hint = nearest(name_key(statement.name), queries)
                     source.fail(f"there is no query {statement.name!r} to drop.{hint}", statement.span)
-                queries.remove(statement.name.lower())
+                queries.remove(name_key(statement.name))
             yield statement
 
     def with_statements(self, more: Iterable[Statement]) -> "Script":
@@ -101,6 +102,6 @@ class Script:
                 case Setting():
                     settings[statement.name] = statement.value
                 case Drop():
-                    name = next(name for name in queries if name.lower() == statement.name.lower())
+                    name = next(name for name in queries if name_key(name) == name_key(statement.name))
                     del queries[name]
         return replace(self, streams=streams, tables=tables, queries=queries, settings=settings)

@@ -8,10 +8,13 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.errors import nearest
+from penstock.language import functions
 from penstock.language.dialect import DIALECT
 from penstock.language.statements import WindowDef
 from penstock.language.text import Span, Text
 from penstock.language.tokens import Tokens, span_of
+from penstock.language.types import NAMES
 from penstock.language.values import is_whole, microseconds
 
 MOST_ROWS = 10**9
@@ -36,7 +39,9 @@ REFUSED_CLAUSES = {
     "kind": "this form of SELECT is refused",
 }
 KNOWN_CLAUSES = {"expressions", "from_", "joins", "where"}
+_CLAUSES = (TokenType.SELECT, TokenType.FROM, TokenType.JOIN, TokenType.ON, TokenType.WHERE)
 _SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
+_BEFORE_JSON = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
 _NOT_BEHIND_COMMA = (
     TokenType.ALIAS,
     TokenType.COMMA,
@@ -69,8 +74,8 @@ def parsed_select(tokens: Tokens) -> Parsed:
         _fail_parse(text, error, tokens.span)
     except (RecursionError, TokenError):  # the second is what sqlglot's tokenizer makes of the first
         text.fail("this query is nested too deeply", tokens.span)
-    except (ValueError, LookupError, AttributeError, TypeError):  # sqlglot stumbles over MAP(a) and DATE_TRUNC()
-        text.fail("SQL was expected, and a function in here has arguments that it cannot have", tokens.span)
+    except (ValueError, LookupError, AttributeError, TypeError):  # sqlglot's own
+        text.fail("SQL was expected, and something in here cannot be read", tokens.span)
     tree = trees[0]
     if len(trees) != 1 or not isinstance(tree, exp.Select):
         word = next((token for token in kept if token.token_type in _SETS), kept[0])
@@ -98,6 +103,8 @@ def _check_start(tokens: Tokens) -> None:
 def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
     """Refuse signs that sqlglot would read in a way of its own."""
     for place, token in enumerate(tokens, start=1):
+        if token.token_type == TokenType.COLON:
+            _check_colon(text, tokens, place - 1)
         if token.token_type == TokenType.PIPE_GT:
             text.fail("|> is refused: a query is one SELECT … FROM … WHERE …", span_of(token))
         if token.token_type == TokenType.DCOLON and text.content[token.start] != ":":
@@ -107,6 +114,19 @@ def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
             place == len(tokens) or tokens[place].token_type in _NOT_BEHIND_COMMA
         ):
             text.fail("something is missing behind this comma", span_of(token))
+
+
+def _check_colon(text: Text, tokens: Sequence[Token], place: int) -> None:
+    """Refuse ``js:a``, a part of JSON to others, which sqlglot reads as ``js AS a``."""
+    before, behind = tokens[max(place - 1, 0)], tokens[min(place + 1, len(tokens) - 1)]
+    if before.token_type in _BEFORE_JSON:
+        column = before.text if before.token_type in (TokenType.VAR, TokenType.IDENTIFIER) else "…"
+        name = behind.text[:40] if behind.token_type in (TokenType.VAR, TokenType.IDENTIFIER) else "name"
+        text.fail(
+            f"{column}:{name} is refused: write get_json_object({column}, '$.{name}') for a part of JSON, or AS "
+            "before another name",
+            Span(before.start, behind.end + 1),
+        )
 
 
 def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
@@ -133,18 +153,29 @@ def _clause_span(tokens: Tokens, message: str) -> Span:
 def _fail_parse(text: Text, error: ParseError, otherwise: Span) -> NoReturn:
     details = error.errors[0] if error.errors else {}
     said = str(details.get("description") or "").split(". ")[0]
-    if "Required" in said:
+    if "function" in details:
+        said = _arguments_of(details["function"])
+    elif "Required" in said:
         said = "something is missing behind this"
     elif said.startswith("Expecting ") and len(said) < 40:
         said = f"expected {said.removeprefix('Expecting ')} here"
     elif said.startswith("Expected table name"):
         said = "expected the name of a stream or a table behind this"
-    elif "number of provided arguments" in said or said == "Too many arguments":
-        said = "this function takes fewer arguments"
     else:
         said = "SQL was expected, and this does not fit here"
     span = Span(details["start"], details["end"] + 1) if "start" in details else otherwise
     text.fail(said, span)
+
+
+def _arguments_of(name: str) -> str:
+    """Return what to say of a call whose arguments cannot be."""
+    known = functions.FUNCTIONS.get(name.lower())
+    if name.lower() in functions.SPECIAL or known is not None:
+        return f"{name.upper()} takes {functions.SPECIAL.get(name.lower()) or known.count}"  # type: ignore[union-attr]
+    if name.lower() in NAMES:
+        return f"{name.upper()} takes 1 argument: it is a cast, as in CAST(… AS {NAMES[name.lower()]})"
+    hint = functions.INSTEAD.get(name.lower(), "")
+    return f"{name[:40]!r} is not known here.{hint and ' '}{hint or nearest(name.lower(), functions.NAMES)}"
 
 
 def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef, Span]]]:
@@ -157,7 +188,7 @@ def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef
     while not rest.done:
         start = rest.here
         token = rest.take()
-        if token.token_type != TokenType.L_BRACKET or rest.word() not in ("ROWS", "RANGE"):
+        if token.token_type != TokenType.L_BRACKET or not _begins_window(kept, rest):
             kept.append(token)
             continue
         window = _window(rest)
@@ -167,6 +198,20 @@ def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef
             tokens.text.fail("a window stands behind the name of a stream: packets [ROWS 100] AS p", start)
         windows[kept[-1].start] = (window, Span(start.start, stop))
     return kept, windows
+
+
+def _begins_window(before: Sequence[Token], rest: Tokens) -> bool:
+    """Return whether what stands behind a bracket is a window, and no element such as ``arr[rows + 1]``."""
+    if rest.word() not in ("ROWS", "RANGE"):
+        return False
+    behind = rest.tokens[rest.place + 1] if rest.place + 1 < len(rest.tokens) else None
+    if behind is not None and behind.token_type in (TokenType.NUMBER, TokenType.STRING, TokenType.VAR):
+        return True
+    words = [token.token_type for token in before]
+    clauses = [
+        each for place, each in enumerate(words) if each in _CLAUSES and words[place - 1] != TokenType.DISTINCT
+    ]
+    return clauses[-1:] in ([TokenType.FROM], [TokenType.JOIN])
 
 
 def _window(rest: Tokens) -> WindowDef:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
+from penstock.language.names import name_key
 from penstock.language.text import Span
 from penstock.language.types import ColumnType
 
@@ -36,11 +37,11 @@ class Relation:
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, whatever its case."""
-        return self._by_name.get(name.lower())
+        return self._by_name.get(name_key(name))
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        return {column.name.lower(): column for column in self.columns}
+        return {name_key(column.name): column for column in self.columns}
 
     @property
     def time_column(self) -> str | None:

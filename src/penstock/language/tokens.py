@@ -1,6 +1,7 @@
 """From text to statements' tokens: what is not a script at all is refused here."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -140,12 +141,25 @@ class Tokens:
         self.place += 1
         return word
 
-    def name(self, what: str) -> tuple[str, Span]:
-        """Read a name: an identifier, plain or in back-quotes."""
+    def quotable_name(self, what: str) -> tuple[str, Span]:
+        """Read a name that may be anything in back-quotes: `id.orig_h`, `user agent`."""
         token = self.next
-        plain = token is not None and token.text.replace("_", "a").isalnum() and not token.text[0].isdigit()
+        if token is None or token.token_type != TokenType.IDENTIFIER or not token.text.strip():
+            return self.name(what, "; in back-quotes also others, as in `id.orig_h`")
+        return self._checked_name(token, what)
+
+    def name(self, what: str, also: str = "") -> tuple[str, Span]:
+        """Read a name: letters, digits and underscores, plain or in back-quotes."""
+        token = self.next
+        written = "" if token is None else unicodedata.normalize("NFC", token.text)
+        plain = written.replace("_", "a").isalnum() and not written[0].isdigit()
         if token is None or token.token_type in (TokenType.STRING, TokenType.NUMBER) or not plain:
-            self.fail(f"expected the name of {what}, not {self.seen()}: letters, digits and _, a letter first")
+            self.fail(
+                f"expected the name of {what}, not {self.seen()}: letters, digits and _, a letter first{also}"
+            )
+        return self._checked_name(token, what)
+
+    def _checked_name(self, token: Token, what: str) -> tuple[str, Span]:
         if token.text.startswith("__"):
             self.fail(f"the name of {what} may not begin with two underscores: Penstock uses those itself")
         if len(token.text.encode()) > LONGEST_NAME:

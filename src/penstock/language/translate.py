@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
+from penstock.language.functions import FUNCTIONS
 from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
 from penstock.language.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
 
-_MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
+_MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 """What does not always have a result: numbers can be too large, or divided by zero."""
 
 Rename = Callable[[int, str], tuple[str, str]]
@@ -270,7 +271,10 @@ def _condition(tree: exp.Expression, rename: Rename) -> Condition:
 
 def may_fail(tree: exp.Expression) -> bool:
     """Return whether an expression computes what does not always have a result."""
-    return any(isinstance(node, _MAY_FAIL) or _is_risky_cast(node) for node in tree.walk())
+    return any(
+        isinstance(node, _MAY_FAIL) or _is_risky_cast(node) or _is_risky_call(node) or _is_element(node)
+        for node in tree.walk()
+    )
 
 
 def _as_range(tree: exp.Expression) -> exp.Expression:
@@ -285,3 +289,14 @@ def _as_range(tree: exp.Expression) -> exp.Expression:
 def _is_risky_cast(node: exp.Expr) -> bool:
     plain = isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast)
     return plain and not isinstance(node.this, exp.Literal)
+
+
+def _is_risky_call(node: exp.Expr) -> bool:
+    return (
+        isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS and FUNCTIONS[node.name.lower()].fails
+    )
+
+
+def _is_element(node: exp.Expr) -> bool:
+    """Whether it is an element of an array, which may not be there; what is found by a name is a field or NULL."""
+    return isinstance(node, exp.Bracket) and not node.expressions[0].is_string

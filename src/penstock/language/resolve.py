@@ -1,0 +1,171 @@
+"""Names in an expression: each column gets its place in FROM, each field and lambda variable its own form.
+
+A field, as in ``id.orig_h``, becomes ``id['orig_h']``, which cannot be mistaken for a column of an alias `id`. The
+variable of a lambda gets a name that no column can have.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, TypeVar
+
+from sqlglot import exp
+
+from penstock.errors import nearest
+from penstock.language.names import name_key
+from penstock.language.select import span_of_node
+from penstock.language.statements import FromItem
+from penstock.language.text import Span, Text
+
+E = TypeVar("E", bound=exp.Expression)
+MOST_DEPTH = 100
+_VARIABLE = "__v{}"
+_Scope = Mapping[str, str]
+"""The variables of the lambdas around an expression: what each was called, and is called now."""
+
+
+def column_at(place: int, name: str) -> exp.Column:
+    """Return the column of the item at that place in FROM."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(f"f{place}"))
+
+
+class Resolver:
+    """Resolves the names of one query."""
+
+    def __init__(self, text: Text, items: Sequence[FromItem], span: Span) -> None:
+        self._text = text
+        self._items = items
+        self._span = span
+        self._variables = 0
+
+    def resolved(self, tree: exp.Expression) -> exp.Expression:
+        """Return the expression with all names resolved; it is changed on the way."""
+        root = tree
+        pending: list[tuple[exp.Expression, int, _Scope]] = [(tree, 1, {})]
+        while pending:
+            node, depth, scope = pending.pop()
+            if depth > MOST_DEPTH:
+                self._fail(f"this is nested too deeply: {MOST_DEPTH} levels at most", root)
+            self._refuse_subquery(node)
+            if isinstance(node, exp.Anonymous):
+                node.set("this", node.name.upper())  # calls that differ in case alone are equal
+            replaced = self._replaced(node, scope)
+            if replaced is not node:
+                node.replace(replaced)
+                root = replaced if node is root else root
+            if isinstance(replaced, exp.Column | exp.Identifier):
+                continue
+            if isinstance(replaced, exp.Lambda):
+                scope = self._with_variables(replaced, scope)
+                pending.append((replaced.this, depth + 1, scope))
+                continue
+            if isinstance(node, exp.Column):  # a field of a column: resolved by now
+                continue
+            for child in replaced.iter_expressions(reverse=True):
+                chained = isinstance(replaced, exp.Connector) and isinstance(child, exp.Connector)
+                pending.append((child, depth if chained else depth + 1, scope))  # AND after AND is no deeper
+        return root
+
+    def item(self, table: exp.Identifier) -> int:
+        """Return the place in FROM of what has this name there."""
+        place = self._place(table.name)
+        if place is None:
+            known = [item.alias for item in self._items]
+            self._fail(f"nothing in FROM is called {table.name!r}.{nearest(table.name, known)}", table)
+        return place
+
+    def _replaced(self, node: exp.Expression, scope: _Scope) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            return self._column(node, scope)
+        if isinstance(node, exp.Identifier) and name_key(node.name) in scope:
+            return _placed(exp.Identifier(this=scope[name_key(node.name)]), node)
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+            return _field(node.this, node.expression, node)
+        if isinstance(node, exp.Exists):
+            return _placed(exp.Anonymous(this="exists", expressions=[node.this, node.expression]), node)
+        return node
+
+    def _refuse_subquery(self, node: exp.Expression) -> None:
+        if isinstance(node, exp.Subquery | exp.Select | exp.SetOperation):
+            while "start" not in node.meta and isinstance(node.parent, exp.Expression):
+                node = node.parent
+            self._fail("a subquery is refused: subqueries are not built yet", node)
+
+    def _with_variables(self, node: exp.Lambda, scope: _Scope) -> _Scope:
+        names = {}
+        for variable in node.expressions:
+            names[name_key(variable.name)] = _VARIABLE.format(self._variables)
+            variable.set("this", _VARIABLE.format(self._variables))
+            self._variables += 1
+        return {**scope, **names}
+
+    def _column(self, column: exp.Column, scope: _Scope) -> exp.Expression:
+        """Return the column a name means, or a field of it: alias first, as in Spark, then column."""
+        if isinstance(column.this, exp.Star):
+            self._fail("a star stands alone in SELECT", column)
+        if column.args.get("join_mark"):
+            self._fail("a column is written name or alias.name", column)
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        first = name_key(parts[0].name)
+        if first in scope:
+            made: exp.Expression = exp.Identifier(this=scope[first])
+            fields = parts[1:]
+        else:
+            place, name, fields = self._found(column, parts)
+            made = column_at(place, name)
+        _placed(made, column if not fields else parts[len(parts) - len(fields) - 1])
+        for field in fields:
+            made = _field(made, field, column)
+        return made
+
+    def _found(self, column: exp.Column, parts: list[exp.Identifier]) -> tuple[int, str, list[exp.Identifier]]:
+        """Return place and name of the column that these names begin with, and the names of fields behind it."""
+        place = self._place(parts[0].name) if len(parts) > 1 else None
+        if place is not None:
+            found = self._items[place].relation.column(parts[1].name)
+            if found is not None:
+                return place, found.name, parts[2:]
+        holders = [i for i, item in enumerate(self._items) if item.relation.column(parts[0].name) is not None]
+        if not holders:
+            if place is not None:
+                self._fail_column(column, parts[1].name, [self._items[place]])
+            if len(parts) > 1:
+                known = [item.alias for item in self._items]
+                structs = [
+                    each.name for item in self._items for each in item.relation.columns if each.type.is_nested
+                ]
+                hint = nearest(parts[0].name, known + structs)
+                self._fail(f"nothing in FROM is called {parts[0].name!r}.{hint}", parts[0])
+            self._fail_column(column, column.name, self._items)
+        if len(holders) > 1:
+            names = " and ".join(self._items[i].alias for i in holders)
+            alias, name = self._items[holders[0]].alias, parts[0].name
+            self._fail(f"column {name!r} is in {names}: write {alias}.{name} or the like", column)
+        found = self._items[holders[0]].relation.column(parts[0].name)
+        assert found is not None
+        return holders[0], found.name, parts[1:]
+
+    def _place(self, alias: str) -> int | None:
+        places = (place for place, item in enumerate(self._items) if name_key(item.alias) == name_key(alias))
+        return next(places, None)
+
+    def _fail_column(self, column: exp.Column, name: str, items: Sequence[FromItem]) -> NoReturn:
+        known = [each.name for item in items for each in item.relation.columns]
+        where = " or ".join(item.relation.name for item in items)
+        self._fail(f"there is no column {name!r} in {where}.{nearest(name, known)}", column)
+
+    def _fail(self, message: str, node: exp.Expression) -> NoReturn:
+        self._text.fail(message, span_of_node(node, self._span))
+
+
+def _field(of: exp.Expression, name: exp.Identifier, whole: exp.Expression) -> exp.Bracket:
+    index = _placed(exp.Literal.string(name.name), name)
+    made = _placed(exp.Bracket(this=of, expressions=[index]), whole)
+    made.meta["field"] = True
+    return made
+
+
+def _placed(made: E, read: exp.Expression) -> E:
+    """Return the new part with the place in the text of the one that it stands for."""
+    places = [each.meta for each in read.walk() if "start" in each.meta]
+    if places:
+        made.meta.update(start=min(each["start"] for each in places), end=max(each["end"] for each in places))
+    return made
