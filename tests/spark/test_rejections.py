@@ -68,8 +68,8 @@ def test_a_late_row_says_how_late_it_was(run):
     reasons = [row["reason"] for row in run[0].rejected["s"].to_pylist() if row["kind"] == "late"]
     assert reasons == [
         "9 s older than the newest row before it, and lateness is 5 s",
-        "1 min 40 s older than the newest row before it, and lateness is 5 s",
         "1 min 39 s older than the newest row before it, and lateness is 5 s",
+        "1 min 38 s older than the newest row before it, and lateness is 5 s",
     ]
 
 

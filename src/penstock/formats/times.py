@@ -59,6 +59,6 @@ def seconds(micros: int) -> str:
     """
     if micros < 60_000_000:
         return f"{micros / 1e6:.4g} s"
-    whole = round(micros / 1e6)
+    whole = micros // 1_000_000
     parts = ((whole // 86_400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
