@@ -49,6 +49,8 @@ def test_times_in_json_are_numbers_of_any_unit_or_dates(spark, tmp_path):
         '"2020-06-06T06:36:39.925532Z"': AT,
         '"2020-06-06T08:36:39.925532+0200"': AT,
         '"2020-06-06 06:36:39,925532"': AT,
+        '"[06/Jun/2020:08:36:39 +0200]"': AT.replace(microsecond=0),
+        '"06/Jun/2020:06:36:39"': AT.replace(microsecond=0),
         "null": None,
     }
     bad = ['"soon"', '"12:00"', "true", "1e400"]

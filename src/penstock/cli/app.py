@@ -11,6 +11,7 @@ from penstock.cli.bench import bench
 from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
 from penstock.cli.explain import explain
+from penstock.cli.init import init
 from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
 from penstock.cli.reproduce import reproduce
@@ -20,13 +21,13 @@ from penstock.errors import PenstockError
 
 app = typer.Typer(
     help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
-    epilog="Start with: penstock doctor, then penstock run examples/traffic.sql",
+    epilog="Start with: penstock init FILE_OR_FOLDER for your own data, or penstock run examples/traffic.sql",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, explain, simulate, optimize, policies, examples, doctor):
+for command in (init, run, explain, simulate, optimize, policies, examples, doctor):
     app.command()(command)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(bench, name="bench")

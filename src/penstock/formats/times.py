@@ -8,6 +8,8 @@ LIMITS: Mapping[str, float] = {"s": 1e11, "ms": 1e14, "us": 1e17}
 """Where no unit is given, a number below this is taken to be in it. So every time from March 1973 on is right."""
 _NUMBER = r"^\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*$"
 _TIME_ONLY = r"^\\s*T?\\d{1,2}:"
+_SERVER = r"^\\[?(\\d{2}/[A-Z][a-z]{2}/\\d{4}:\\d{2}:\\d{2}:\\d{2}( [+-]\\d{4})?)\\]?$"
+"""As web servers write it: [10/Oct/2026:13:55:36 +0200]."""
 
 
 def time_sql(text: str, unit: str | None) -> str:
@@ -19,8 +21,11 @@ def time_sql(text: str, unit: str | None) -> str:
     if unit in UNITS:
         return number_sql(f"try_cast({text} AS DECIMAL(38,9))", unit)
     comma = f"regexp_replace({text}, '(:\\\\d\\\\d),(\\\\d)', '$1.$2')"  # 12:00:00,123
+    server = f"regexp_extract({text}, '{_SERVER}', 1)"
     date = (
         f"CASE WHEN {text} RLIKE '{_TIME_ONLY}' THEN NULL "
+        f"WHEN {text} RLIKE '{_SERVER}' THEN coalesce(try_to_timestamp({server}, 'dd/MMM/yyyy:HH:mm:ss Z'), "
+        f"try_to_timestamp({server}, 'dd/MMM/yyyy:HH:mm:ss')) "
         f"ELSE coalesce(try_cast({text} AS TIMESTAMP), try_cast({comma} AS TIMESTAMP)) END"
     )
     if unit == "iso":

@@ -71,16 +71,17 @@ class _Reader:
 
 def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
     """Read JSON. A path, or a name with dots, is looked for as a key first, and then as keys inside keys."""
-    declared = {column.name for column in columns if not _path_of(column)}
+    declared = {column.path or column.name for column in columns if not _path_of(column)}
     schema: dict[str, str] = {}
     values, wrong, texts = [], [], {}
     for place, column in enumerate(columns):
         path = _path_of(column)
         is_null = f"{_value(place)} IS NULL"
         if path is None and column.type.name != "TIMESTAMP":
-            schema[column.name] = column.type.name
-            value = f"{_ROW}.{quoted(column.name)}"
-            is_there = f"get_json_object({_LINE}, {_json_path(column.name)}) IS NOT NULL"
+            key = column.path or column.name
+            schema[key] = column.type.name
+            value = f"{_ROW}.{quoted(key)}"
+            is_there = f"get_json_object({_LINE}, {_json_path(key)}) IS NOT NULL"
             wrong.append(f"WHEN {_ROW}.{_CORRUPT} IS NOT NULL AND {is_null} AND {is_there} THEN {_misfit(column)}")
         else:
             text = _text_in(column, path, declared, schema)

@@ -38,7 +38,7 @@ def read_files(spark: SparkSession, form: str, paths: Sequence[Path], relation: 
         yield _parquet(spark, paths, relation.columns, relation.options) if plain is None else plain
         return
     layout = file_layout(paths[0], form, relation)
-    unit = relation.options.get("timestamp_unit")
+    unit = relation.options.get("timestamp_unit", "s" if form == "zeek" else None)
     for lines in _gathered(paths, layout):
         yield parsed(spark, lines, relation.columns, layout, unit, relation.time_column)
 
