@@ -1,6 +1,8 @@
 """`penstock explain`, as a person or a script meets it; no Spark is started."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,26 @@ def test_what_a_run_measured_takes_the_place_of_what_is_assumed(tmp_path):
     run.write_text('{"joins": {}}')
     wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
     assert "is not of a run of this script" in str(wrong.exception)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("qos = 'minimize latency'", "setting 'qos'"),
+        ("selector = 'rulette'", "there is no selector 'rulette'. Did you mean 'roulette'?"),
+        ("candidates = 'hr, bst'", "there is no policy 'bst'"),
+        ("memory = 10", "a memory limit of 10 bytes is below one chunk"),
+    ],
+)
+def test_settings_that_a_run_refuses_are_refused(script, setting, message):
+    script.write_text(SCRIPT + f"SET {setting};\n")
+    result = runner.invoke(app, ["explain", str(script)])
+    assert result.exit_code == 1
+    assert message in str(result.exception)
+
+
+def test_explain_loads_no_pyspark(script):
+    text = "import sys; from penstock.cli.explanation import explanation; from pathlib import Path; "
+    text += f"explanation(Path({str(script)!r}), None); print('pyspark' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout == "False\n"

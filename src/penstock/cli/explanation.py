@@ -14,6 +14,7 @@ from penstock.language.statements import Relation, WindowDef
 from penstock.language.steps import Columns, Join, Lookup
 from penstock.network import Edge, Network
 from penstock.policies import units_of
+from penstock.spark.checks import check_settings
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
 MEASURED = "Priorities are before any run; orders of joins and their utilisation are as {} measured."
@@ -31,6 +32,7 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
     """
     script = Script.read(file)
     policy = chosen_policy(given, script)
+    check_settings(script)
     plan = Plan.of(script, always if script.settings.get("groups", True) else never)
     network, wanted = plan.network, plan.wanted()
     notes = [ASSUMED]

@@ -1,4 +1,4 @@
-"""What can be known to be wrong before Spark is started."""
+"""What can be known to be wrong before Spark is started; nothing here needs PySpark."""
 
 import os
 from collections.abc import Mapping
@@ -10,13 +10,16 @@ from penstock.language.statements import StreamDef
 from penstock.policies import Policy, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import Choosing
+from penstock.spark.limits import CHUNK_ROWS, CHUNK_US, check_memory
 
 
 def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:
-    """Raise if a script cannot run: nothing to read, no end in sight, a policy or a file that is not there."""
+    """Raise if a script cannot run: its own text is wrong, no end in sight, a file that is not there."""
+    if policy is not None:
+        policy_named(policy)
     if not script.streams:
         raise RunError(f"{script.name}: a script that runs needs a stream: CREATE STREAM …")
-    policy_named(policy or script.settings.get("policy", "fifo"))
+    check_settings(script)
     if seconds is not None and seconds <= 0:
         raise RunError(f"a run takes a positive number of seconds, not {seconds:g}")
     for stream in script.streams.values():
@@ -29,6 +32,16 @@ def check_script(script: Script, policy: str | Policy | None, *, drain: bool, se
         if "path" in relation.options and relation.source != "structured":
             what = "stream" if isinstance(relation, StreamDef) else "table"
             found_path(script.folder, relation.options["path"], f"{what} {relation.name}")
+
+
+def check_settings(script: Script) -> None:
+    """Raise if a setting is wrong, however the script is run. `penstock explain` and a run both call this."""
+    settings = script.settings
+    policy_named(settings.get("policy", "fifo"))
+    choosing_of(script)
+    if "memory" in settings:
+        chunk_rows, chunk_us = settings.get("chunk_rows", CHUNK_ROWS), settings.get("chunk_time", CHUNK_US)
+        check_memory(settings["memory"], script.streams.values(), chunk_rows, chunk_us)
 
 
 def choosing_of(

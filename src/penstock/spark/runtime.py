@@ -25,7 +25,15 @@ from penstock.spark.clock import Clock, Stopwatch, WallClock
 from penstock.spark.engine import Engine
 from penstock.spark.failures import culprits
 from penstock.spark.job import Builder, Outcome, Work
-from penstock.spark.limits import FILLED, buffer_bytes, check_memory, room_rows, row_bytes
+from penstock.spark.limits import (
+    CHUNK_ROWS,
+    CHUNK_US,
+    FILLED,
+    buffer_bytes,
+    check_memory,
+    room_rows,
+    row_bytes,
+)
 from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.rehearsal import Rehearsal
 from penstock.spark.rejections import Rejections
@@ -39,8 +47,6 @@ from penstock.spark.state import Run
 from penstock.spark.summary import Counts, Summary, join_summaries, query_summary, stream_summary
 
 POLICY = "bsd"
-CHUNK_ROWS = 50_000
-CHUNK_US = 100_000
 MEMORY = 256 * 1024 * 1024
 QUANTUM_US = 500_000
 IN_FLIGHT = 1

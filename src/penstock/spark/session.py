@@ -16,6 +16,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
+from penstock.spark.reachable import check_reachable
 
 LEAST_JAVA = 17
 
@@ -96,6 +97,7 @@ def spark_session(
         raise RunError("give a master or a remote, not both")
     if SparkSession.getActiveSession() is not None:
         raise RunError("a Spark session runs in this process already: pass it on with spark=…, or stop it first")
+    check_reachable(remote or master or "")
     if remote is None or remote.startswith("local"):
         check_java()
     master = master or "local[*]"
