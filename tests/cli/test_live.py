@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from penstock.cli.figures import Examples, show_figures
-from penstock.cli.live import LiveView
+from penstock.cli.live import EventLines, LiveView
 from penstock.spark.planning import JoinSummary
 from penstock.spark.selecting import SelectionSummary
 from penstock.spark.summary import QuerySummary, StreamSummary, Summary
@@ -61,7 +61,7 @@ def drawn(thing, width=80, height=24):
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (100, 40), (200, 50)])
 @pytest.mark.parametrize(("streams", "queries"), [(1, 1), (3, 8), (12, 300)])
 def test_the_view_fits_the_terminal(width, height, streams, queries):
-    view = LiveView("traffic.sql", "for 15 s")
+    view = LiveView("traffic.sql", "for 15 s", lambda: 0.0)
     for seconds in range(1, 6):
         view.tick(
             summary(
@@ -160,3 +160,24 @@ def test_what_is_dropped_is_shown_while_it_runs_and_at_the_end():
     assert "big: without 3,210 of packets" in text
     assert "small: without" not in text
     assert then.as_dict()["rows_dropped"] == 3210
+
+
+def test_time_goes_on_while_the_run_says_nothing():
+    """A file that takes ten seconds to read: the clock on the screen runs, and events have the true time."""
+    now = [100.0]
+    view = LiveView("traffic.sql", "until Ctrl-C", lambda: now[0])
+    view.tick(summary(2.0, {"s": stream(10)}, {"q": query(1)}))
+    now[0] += 10.0
+    view.event("query q stopped: Division by zero.")
+    lines = drawn(view)
+    assert " 12.0 s, until Ctrl-C" in lines[0]
+    assert lines[-1].startswith("   12.0 s  query q stopped")
+
+
+def test_lines_have_the_true_time(capsys):
+    now = [100.0]
+    lines = EventLines(lambda: now[0])
+    lines.tick(summary(2.0, {}, {}))
+    now[0] += 10.0
+    lines.event("query q ended")
+    assert capsys.readouterr().err == "12.0 s: query q ended\n"

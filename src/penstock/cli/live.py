@@ -1,7 +1,8 @@
 """What a run shows while it goes on: figures in the terminal, or a line for each event."""
 
+import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -28,11 +29,32 @@ _LEAST_ROOM = 6
 _WIDEST = 24
 
 
+class RunTime:
+    """How long a run has gone on: what it said last, and what has passed since then.
+
+    The run is silent while it reads a large file or waits for Spark. Its time goes on.
+    """
+
+    def __init__(self, timer: Callable[[], float]) -> None:
+        self._timer = timer
+        self._said, self._at = 0.0, timer()
+
+    def tick(self, seconds: float) -> None:
+        """Take in how long the run says it has gone on."""
+        self._said, self._at = seconds, self._timer()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has gone on by now."""
+        return self._said + self._timer() - self._at
+
+
 class LiveView:
     """The state of a run as rich draws it. `tick` and `event` come from the run's thread, drawing from another."""
 
-    def __init__(self, title: str, goal: str) -> None:
+    def __init__(self, title: str, goal: str, timer: Callable[[], float] = time.monotonic) -> None:
         self._title = title
+        self._time = RunTime(timer)
         self._goal = goal
         self._ticks: deque[Summary] = deque()
         self._events: deque[str] = deque(maxlen=EVENTS)
@@ -45,6 +67,7 @@ class LiveView:
 
     def tick(self, summary: "Summary") -> None:
         """Take in how the run stands."""
+        self._time.tick(summary.seconds)
         ticks = self._ticks.copy()  # what is being drawn stays as it is
         ticks.append(summary)
         while len(ticks) > 2 and ticks[1].seconds < summary.seconds - RATE_S:
@@ -53,7 +76,7 @@ class LiveView:
 
     def event(self, text: str) -> None:
         """Take in what happened."""
-        when = f"{self._ticks[-1].seconds:7.1f} s  " if self._ticks else ""
+        when = f"{self._time.seconds:7.1f} s  " if self._ticks else ""
         for line in text.splitlines():  # an error in a script has three
             self._events.append(when + line)
             when = " " * len(when)
@@ -88,7 +111,7 @@ class LiveView:
         mode = "" if now.mode == "normal" else f" ({now.mode} memory)"
         mode += chosen_by(now.qos)
         first = Text(self._title, style="bold").append(f"  {now.policy}{mode}  ", style="not bold cyan")
-        first.append(f"{now.seconds:,.1f} s", style="not bold").append(f", {goal}", style="not bold dim")
+        first.append(f"{self._time.seconds:,.1f} s", style="not bold").append(f", {goal}", style="not bold dim")
         waiting = f"waiting {plural(now.waiting_rows, 'row')}, {size(now.waiting_bytes)}"
         yield _cut(first)
         yield _cut(f"{plural(now.jobs, 'job')}, {now.utilization:.0%} busy, {waiting}")
@@ -113,17 +136,19 @@ def policy_shares(qos: "SelectionSummary") -> str:
 class EventLines:
     """A run that is not watched: what happens is a line on stderr, figures are only kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
         self.latest: Summary | None = None
         self.stopping = False
+        self._time = RunTime(timer)
 
     def tick(self, summary: "Summary") -> None:
         """Take in how the run stands."""
+        self._time.tick(summary.seconds)
         self.latest = summary
 
     def event(self, text: str) -> None:
         """Say what happened."""
-        when = f"{self.latest.seconds:.1f} s: " if self.latest else ""
+        when = f"{self._time.seconds:.1f} s: " if self.latest else ""
         typer.echo(when + text, err=True)
 
 

@@ -1,6 +1,7 @@
 """Time, passed in, so that tests can move it by hand."""
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -34,15 +35,16 @@ class WallClock:
 class Stopwatch:
     """Adds up how long the blocks took that it was held over."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Callable[[], float] = time.perf_counter) -> None:
+        self._timer = timer
         self.seconds = 0.0
         self.last = 0.0
         """How long the last block took."""
         self._began = 0.0
 
     def __enter__(self) -> None:
-        self._began = time.perf_counter()
+        self._began = self._timer()
 
     def __exit__(self, *exception: object) -> None:
-        self.last = time.perf_counter() - self._began
+        self.last = self._timer() - self._began
         self.seconds += self.last

@@ -35,6 +35,7 @@ from penstock.spark.limits import (
     row_bytes,
 )
 from penstock.spark.prepare import loaded_tables, result_schema
+from penstock.spark.refresh import Refresh
 from penstock.spark.rehearsal import Rehearsal
 from penstock.spark.rejections import Rejections
 from penstock.spark.selecting import Selecting
@@ -52,7 +53,6 @@ QUANTUM_US = 500_000
 IN_FLIGHT = 1
 _NAP_S, _BUSY_NAP_S = 0.01, 0.03
 _RELEARN_US, _LENT_S = 1_000_000, 0.1
-_TICK_US = 250_000
 _GIVE_UP = 3
 _LAST_JOB_S = 5.0
 _ONLY_QUERIES = "while a script runs, queries can be created and dropped; streams and tables cannot"
@@ -143,9 +143,9 @@ class Runtime:
         self._jobs: dict[Future[tuple[Outcome, float]], Run] = {}
         self._failures = 0
         self._started = self._now = self._clock.now_us()
-        self._relearned = self._ticked = self._published = self._looked = self._started
+        self._relearned = self._published = self._looked = self._started
         self._napped_us = 0
-        self._tick_us = _TICK_US
+        self._refresh = Refresh(self._tick)
         self._choosing, self._learning, self._relearning = Stopwatch(), Stopwatch(), Stopwatch()
         self._publish_us = settings.get("publish")
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
@@ -198,7 +198,8 @@ class Runtime:
         try:
             for name, stream in self.script.streams.items():
                 self._sources[name] = opened_source(stream, self._around)
-            self._started = self._relearned = self._ticked = self._looked = self._clock.now_us()
+            self._started = self._relearned = self._looked = self._clock.now_us()
+            self._refresh.begin(self._started)
             if self.engine.policy.clairvoyant:
                 name = self.engine.policy.name
                 self._on_event(f"policy {name} knows the future; here it takes what was measured")
@@ -342,6 +343,7 @@ class Runtime:
                     self._on_event(text)
                 for sink in self._sinks:
                     sink.reject(name, passed.rejected)
+            self._refresh.at(self._clock.now_us())  # one file after another may take many seconds
         log.known_until = source.known_until(self._now)
         log.ended = source.ended
         self._mind_silence(name, some)
@@ -567,11 +569,10 @@ class Runtime:
         self._selecting.look(self._now)
         if self._publish_us and self._now - self._published >= self._publish_us:
             self._publish()
-        if self._now - self._ticked >= self._tick_us:
-            self._ticked = self._now
-            self._on_tick(self.look())
-            # Thousands of queries take a while to look at: not more than a fiftieth of the time
-            self._tick_us = max(_TICK_US, 50 * (self._clock.now_us() - self._now))
+        self._refresh.at(self._clock.now_us())
+
+    def _tick(self) -> None:
+        self._on_tick(self.look())
 
     def _publish(self) -> None:
         """Let sinks publish, beside the loop: it can take seconds for thousands of queries."""
