@@ -17,6 +17,7 @@ from penstock.cli.chosen import chosen_policy
 from penstock.cli.figures import Examples, show_figures
 from penstock.cli.live import EventLines, LiveView
 from penstock.cli.signals import Signals
+from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import plural, spinner, wide_console
 from penstock.errors import PenstockError, RunError
 
@@ -59,6 +60,9 @@ def run(
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow changes of the file: queries, policy, goals.")
     ] = False,
+    conf: Conf = None,
+    driver_memory: DriverMemory = None,
+    packages: Packages = None,
     spark_log: Annotated[bool, typer.Option("--spark-log", help="Let through what Spark says itself.")] = False,
 ) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
@@ -78,6 +82,7 @@ def run(
         raise typer.BadParameter("JSON stands alone: leave out --show or --json", param_hint="--show")
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
+    settings = spark_conf(conf, driver_memory, packages, remote)
     from penstock.cli.watch import Watcher, stamp_of
     from penstock.language.script import Script
 
@@ -108,6 +113,7 @@ def run(
                     batch_rows=batch_rows,
                     master=master,
                     remote=remote,
+                    conf=settings,
                     spark_log=spark_log,
                     on_event=view.event,
                     on_tick=view.tick,

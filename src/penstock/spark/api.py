@@ -116,6 +116,7 @@ def started(
     master: str | None = None,
     remote: str | None = None,
     spark: SparkSession | None = None,
+    conf: Mapping[str, object] | None = None,
     spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
@@ -126,7 +127,7 @@ def started(
     """
     with ExitStack() as stack:
         runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, show, master, remote, spark, spark_log,
+            stack, script, out, overwrite, on_rows, show, master, remote, spark, conf, spark_log,
             policy=policy, qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows,
             batch_rows=batch_rows, on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
@@ -151,6 +152,7 @@ def run(
     master: str | None = None,
     remote: str | None = None,
     spark: SparkSession | None = None,
+    conf: Mapping[str, object] | None = None,
     spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
@@ -164,13 +166,15 @@ def run(
     goes before the script's own, and stays. Without it, `qos` and `selector` go before the script's own: goals, as
     a text, `Goals` or a mapping from statistic to weight, and what chooses the policy by them. `chunk_rows` bounds
     a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given, else the active one, else
-    one is made for the run: local, on `master`, or on a Connect server at `remote`; with `spark_log`, what Spark
-    says itself is let through to stderr.
+    one is made for the run: local, on `master`, or on a Connect server at `remote`, with the settings of Spark in
+    `conf`; with `spark_log`, what Spark says itself is let through to stderr. A local one has a quarter of the
+    machine's memory as heap, unless `conf` has another `spark.driver.memory`.
     """
     with started(
         script, out=out, overwrite=overwrite, on_rows=on_rows, show=show, policy=policy, qos=qos,
         selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
-        master=master, remote=remote, spark=spark, spark_log=spark_log, on_event=on_event, on_tick=on_tick,
+        master=master, remote=remote, spark=spark, conf=conf, spark_log=spark_log, on_event=on_event,
+        on_tick=on_tick,
     ) as running:  # fmt: skip
         summary = running.wait()
         return Results(summary, {} if running.memory is None else running.results, running.rejected)
@@ -209,6 +213,7 @@ def _opened(
     master: str | None,
     remote: str | None,
     spark: SparkSession | None,
+    conf: Mapping[str, object] | None,
     spark_log: bool,
     **options: object,
 ) -> tuple[Runtime, Memory | None]:
@@ -228,8 +233,10 @@ def _opened(
         sinks.append(memory)
     if spark is None and master is None and remote is None:
         spark = SparkSession.getActiveSession()
+    if spark is not None and conf:
+        raise RunError("conf is for a session that the run starts; the one that runs has its settings already")
     if spark is None:
-        spark = stack.enter_context(spark_session(master, remote, noise=spark_log))
+        spark = stack.enter_context(spark_session(master, remote, noise=spark_log, settings=conf))
     else:
         stack.enter_context(prepared(spark))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))

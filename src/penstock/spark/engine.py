@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -23,9 +23,11 @@ from penstock.spark.log import Piece, Queue, StreamLog
 from penstock.spark.measures import Costs, moved
 from penstock.spark.planner import Planner
 from penstock.spark.probes import probed_windows
+from penstock.spark.result_limits import Limit, ResultLimits
+from penstock.spark.served import Served, Taken, most_results, rows_of, served_unit, tasks_of
 from penstock.spark.state import Emitted, QueryState, Run
 from penstock.spark.tally import Tally, sums_of
-from penstock.spark.walks import Way, way_from
+from penstock.spark.walks import Way, leaving
 
 PART_S = 0.02
 """How long a task should work at least; a task costs some 8 ms in itself."""
@@ -33,24 +35,6 @@ FIRST_TRAIN, LONGEST_TRAIN = 4, 500
 """Units of a train at most, before and after it was measured what one costs: in a cold JVM that is a lot."""
 MOST_ROWS = 500_000
 """Rows one job takes at most, even under exhaustive service."""
-MOST_RESULTS = 5_000_000
-"""Results that a job may be expected to make: a group makes many of each row, and all come to the driver."""
-
-
-class _Lane(NamedTuple):
-    """An entry of a unit: the queue there, and how far a run goes from it."""
-
-    edge: Edge
-    way: Way
-    queue: Queue
-
-
-class _Served(NamedTuple):
-    """What is known of a unit: its entries, the joins it reaches, the rows that a run takes at most."""
-
-    lanes: list[_Lane]
-    joins: list[str]
-    most: int
 
 
 class Engine:
@@ -93,7 +77,11 @@ class Engine:
         self.policy = policy_named(policy)
         self.plan = Plan()
         self._wanted: Mapping[Edge, Columns] = {}
-        self._served: dict[int, _Served] = {}
+        self.limits = ResultLimits()
+        """How many results a job may make."""
+        self._longest = LONGEST_TRAIN
+        """Units that a job takes at most: fewer for a while after one made too many results."""
+        self._served: dict[int, Served] = {}
         """What is known of units, by id() while the scheduler holds them: a unit is slow to hash."""
         self._sent: dict[str, list[Queue]] = {}
         """The queues that a stream or an operator sends its rows to."""
@@ -175,6 +163,7 @@ class Engine:
         if plan.network is before.network:
             return
         self._scheduler.move_to(plan.network)
+        self.limits.keep(unit.name for unit in self._scheduler.units)
         self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
         self._wanted = plan.wanted()
         self._served.clear()
@@ -329,14 +318,39 @@ class Engine:
         return self._scheduler.choose(now_us / 1e6, self._look, as_measured, train)
 
     def take(self, units: tuple[Unit, ...]) -> Run:
-        """Take the rows of units from their queues, and return the run."""
+        """Take the rows of units from their queues, and return the run.
+
+        If they could make too many results, fewer rows are taken, or fewer units.
+        """
+        run = self._taken(units[: self._longest])
+        risky = {}
+        for unit in run.units:
+            careful = self._careful_rows(unit, run)
+            if careful is not None:
+                risky[unit.id] = careful
+        if not risky:
+            return run
+        self.give_back(run)
+        [first, *others] = run.units
+        if first.id in risky:
+            return self._taken((first,), risky[first.id])
+        return self._taken((first, *(unit for unit in others if unit.id not in risky)))
+
+    def _taken(self, units: tuple[Unit, ...], most: int = MOST_ROWS) -> Run:
         taken: dict[Edge, tuple[Piece, ...]] = {}
         through: set[Edge] = set()
         cut: set[Edge] = set()
+        running: list[Unit] = []
+        filled = 0.0
         for unit in units:
-            through |= unit.through
             served = self._of(unit)
-            left = self._limit(served, sum(lane.queue.rows for lane in served.lanes))
+            waiting = sum(lane.queue.rows for lane in served.lanes)
+            left = min(self._limit(served, waiting), most)
+            filled += min(left, waiting) / served.fitting
+            if running and filled > 1:
+                break
+            running.append(unit)
+            through |= unit.through
             for edge, way, queue in served.lanes:
                 pieces = tuple(queue.take(self._bound_of(way), left))
                 if not pieces:
@@ -346,9 +360,29 @@ class Engine:
                 latest = max(piece.last_time for piece in pieces)
                 cut |= {join for join in way.joins if join != edge and self._bound(join) < latest}
         onward = frozenset(through - cut)
-        run = Run(units, taken, self._work(taken, onward, self._partitions(units, taken)))
+        work = self._work(taken, onward, self._partitions(running, taken))
+        multiplying = tuple(unit for unit in running if self._of(unit).multiplies)
+        limited = replace(work, limit=self._result_limit(running, taken, work))
+        run = Run(tuple(running), taken, limited, multiplying)
         self.in_flight.append(run)
         return run
+
+    def _result_limit(self, units: list[Unit], taken: Taken, work: Work) -> Limit | None:
+        """Return how many results a job may make; None if it cannot make more anyway."""
+        rows = sum(piece.rows for pieces in taken.values() for piece in pieces)
+        limit = self.limits.limit([unit.name for unit in units], rows, min(tasks_of(work), self.slots))
+        most = sum(most_results(self._of(unit), taken, work) for unit in units)
+        return None if most <= limit.of_a_task else limit
+
+    def _careful_rows(self, unit: Unit, run: Run) -> int | None:
+        """Return how many rows a run should take of a unit with joins instead; None if it is right as it is."""
+        served = self._of(unit)
+        rows = rows_of(served, run.taken)
+        if run.work.limit is None or not served.joins or rows <= self.limits.careful_rows(unit.name, 1):
+            return None
+        most = most_results(served, run.taken, run.work, by_keys=True)
+        careful = self.limits.careful_rows(unit.name, int(run.work.limit.of_a_task * rows / max(most, 1.0)))
+        return careful if careful < rows else None
 
     def _partitions(self, units: Iterable[Unit], taken: Mapping[Edge, tuple[Piece, ...]]) -> int:
         """Return into how many parts rows are worth cutting: as many as there are slots, if the work is long."""
@@ -402,20 +436,17 @@ class Engine:
         window_rows = sum(self.probed.get(join, 0.0) for join in served.joins) if served.joins else 0.0
         return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self.costs.overhead_s(window_rows))
 
-    def _limit(self, served: "_Served", waiting: int) -> int:
+    def _limit(self, served: Served, waiting: int) -> int:
         """Return how many rows a run may take, of those that wait."""
         limit = self._service.limit(waiting)
         return served.most if limit is None else min(int(limit), served.most)
 
-    def _of(self, unit: Unit) -> "_Served":
+    def _of(self, unit: Unit) -> Served:
         known = self._served.get(id(unit))
         if known is None:
-            lanes = [
-                _Lane(edge, way_from(self.plan, edge, unit.through), self.queues[edge]) for edge in unit.entries
-            ]
-            joins = [edge.target for lane in lanes for edge in lane.way.joins]
-            most = min(MOST_ROWS, max(int(MOST_RESULTS / max(float(unit.whole.S), 1.0)), 1))
-            known = self._served[id(unit)] = _Served(lanes, joins, most)
+            fitting = self.limits.most_rows(unit.name, float(unit.whole.S))
+            known = served_unit(self.plan, self.queues, unit, fitting, MOST_ROWS)
+            self._served[id(unit)] = known
         return known
 
     # Frontiers ----------------------------------------------------------------------------------------------
@@ -498,6 +529,7 @@ class Engine:
     def commit(self, run: Run, outcome: Outcome, now_us: int, seconds: float) -> list[Emitted]:
         """Take in what a job made: rows that wait further on, results for sinks, measures."""
         self.in_flight.remove(run)
+        self._measure_results(run, outcome)
         self.costs.record(self.plan.network, outcome, run.rows, seconds, len(run.units))
         self.overhead_s += self.costs.overhead_s(outcome.window_rows) + (len(run.units) - 1) * self.costs.unit_s
         self.planner.ran(run, outcome, seconds)
@@ -524,6 +556,28 @@ class Engine:
                 else:
                     emitted += self._emit_all(group, table, now_us, ideal)
         return emitted
+
+    def _measure_results(self, run: Run, outcome: Outcome) -> None:
+        """Learn how many results the units of a run make that can make several of a row."""
+        self._longest = min(2 * self._longest, LONGEST_TRAIN)
+        for unit in run.multiplying:
+            entries = [edge for edge in unit.entries if edge in run.taken]
+            rows = sum(piece.rows for edge in entries for piece in run.taken[edge])
+            made = [outcome.rows.get(name) for name in leaving(run.work.plan, entries, run.work.through)]
+            tables = [table for table in made if table is not None]
+            results, size = sum(table.num_rows for table in tables), sum(table.nbytes for table in tables)
+            self.limits.measured(unit.name, rows, results, size)
+            self._served.pop(id(unit), None)
+
+    def exceeded(self, run: Run) -> bool:
+        """Return a run's rows to their queues: it made too many results. Whether it can be tried with fewer."""
+        self.give_back(run)
+        if len(run.units) > 1:
+            self._longest = max(len(run.units) // 2, 1)
+            return True
+        self.limits.exceeded(run.units[0].name, run.rows)
+        self._served.pop(id(run.units[0]), None)
+        return run.rows > 1
 
     def _emit_all(self, group: Group, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
         rows = emitted_by(group, self.queries, table, now_us, ideal, self.tally)

@@ -15,6 +15,7 @@ from penstock.spark.columns import hidden_in
 from penstock.spark.frames import Frames
 from penstock.spark.log import EXPIRES
 from penstock.spark.outputs import Origin, Rows, collected, union
+from penstock.spark.result_limits import Limit
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
@@ -42,6 +43,8 @@ class Work:
     """The operators whose output is wanted; None: all that has one."""
     spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """For every join and port, over how many seconds the rows spread that probe."""
+    limit: Limit | None = None
+    """How many results the job may make; None: it cannot make too many."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Builder:
     def run(self) -> Outcome:
         """Build the plan, run it as one job, and return what it made."""
         leaving = self._build()
-        rows = collected(leaving)
+        rows = collected(leaving, self._work.limit)
         made = {name: table.num_rows for name, table in rows.items()}
         if self._work.only is not None:  # what was observed may not have run
             return Outcome(rows, {}, {}, 0)

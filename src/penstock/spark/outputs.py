@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame
 
 from penstock.language.steps import named, quoted, seq
 from penstock.spark.columns import numbers
+from penstock.spark.guarded import fetched
+from penstock.spark.result_limits import Limit
 
 MOST_TOGETHER = 32
 """Results made in one pass: the code of a longer one is too long for the JVM to compile well."""
@@ -111,21 +113,21 @@ class Rows:
         return pa.table(columns, pa.schema(fields))
 
 
-def collected(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
-    """Run one job that makes all results, and return each."""
-    found = _fetched({name: rows.unknown for name, rows in results.items()})
+def collected(results: Mapping[str, Rows], limit: Limit | None = None) -> dict[str, pa.Table]:
+    """Run one job that makes all results, and return each; raise `TooManyResults` if the limit is passed."""
+    found = _fetched({name: rows.unknown for name, rows in results.items()}, limit)
     return {name: rows.completed(found[name]) for name, rows in results.items()}
 
 
-def _fetched(results: Mapping[str, Rows]) -> dict[str, pa.Table]:
+def _fetched(results: Mapping[str, Rows], limit: Limit | None) -> dict[str, pa.Table]:
     if not results:
         return {}
     if len(results) == 1:
         [(name, rows)] = results.items()
-        return {name: rows.made.toArrow()}
+        return {name: fetched(rows.made, limit)}
     passes = [_Pass(each) for each in _passes(list(results.values()))]
     slots = sorted({slot for each in passes for slot in each.slots})
-    table = union([each.packed(slots) for each in passes]).toArrow()
+    table = fetched(union([each.packed(slots) for each in passes]), limit)
     kinds = table.column(_KIND).to_numpy()
     unpacked = {}
     for each in passes:

@@ -17,7 +17,7 @@ from penstock.network import Edge
 from penstock.spark.log import Piece, StreamLog
 from penstock.spark.walks import joins_from
 
-_KEYS = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 """Types whose values are equal in Spark where they are in Arrow; numbers with a point are not among them."""
 
 
@@ -79,7 +79,7 @@ def _keys(
         for (port, column), (place, name) in (condition.equal, condition.equal[::-1]) if condition.equal else ():
             if port == other and place in at_hand and column in columns and column not in keys:
                 values = _column(at_hand[place], name)
-                if values is not None and any(fits(values.type) for fits in _KEYS):
+                if values is not None and any(fits(values.type) for fits in KEY_TYPES):
                     keys[column] = values
     return keys
 

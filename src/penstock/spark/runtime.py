@@ -22,8 +22,9 @@ from penstock.qos import Goals
 from penstock.qos.settings import SETTINGS as CHOOSING
 from penstock.spark.checks import check_script, choosing_of
 from penstock.spark.clock import Clock, Stopwatch, WallClock
+from penstock.spark.driver_memory import RESULTS_SHARE
 from penstock.spark.engine import Engine
-from penstock.spark.failures import culprits
+from penstock.spark.failures import culprits, too_many_of_one_row, users
 from penstock.spark.job import Builder, Outcome, Work
 from penstock.spark.limits import (
     CHUNK_ROWS,
@@ -38,8 +39,9 @@ from penstock.spark.prepare import loaded_tables, result_schema
 from penstock.spark.refresh import Refresh
 from penstock.spark.rehearsal import Rehearsal
 from penstock.spark.rejections import Rejections
+from penstock.spark.result_limits import ResultLimits, TooManyResults
 from penstock.spark.selecting import Selecting
-from penstock.spark.session import check_alive, explained, slots_of
+from penstock.spark.session import check_alive, explained, heap_of, slots_of
 from penstock.spark.shedding import LOOK_US, Shedding, Standing
 from penstock.spark.sinks import Sink
 from penstock.spark.sources import Source, opened_source
@@ -113,6 +115,7 @@ class Runtime:
             slots_of(spark),
             settings.get("optimize", True),
         )
+        self.engine.limits = ResultLimits(heap_of(spark) * RESULTS_SHARE / self._in_flight)
         self._selecting = Selecting(
             self.engine,
             choosing_of(script, qos, selector),
@@ -399,20 +402,35 @@ class Runtime:
 
     def _failed(self, run: Run, error: BaseException) -> None:
         """Find out whose fault a failed job was, and stop those queries."""
-        self.engine.give_back(run)
+        if not isinstance(error, TooManyResults):
+            self.engine.give_back(run)
         if not isinstance(error, Exception):
             raise error
+        if isinstance(error, TooManyResults):
+            self._made_too_many(run)
+            return
         if self._stopping.is_set():
             return
         self._failures += 1
         found = culprits(self.engine, run, self._execute)
         if found:
-            check_alive(self._spark)
-            for name, reason in found.items():
-                self.engine.stop(name, reason)
-                self._on_event(f"query {name} stopped: {reason}")
+            self._stop_queries(found)
         elif self._failures >= _GIVE_UP:
             raise RunError(f"a job failed {_GIVE_UP} times, and no query alone is to blame: {explained(error)}")
+
+    def _made_too_many(self, run: Run) -> None:
+        """Try a run again with fewer rows; if there is but one, stop the queries for which that is too much."""
+        if self.engine.exceeded(run) or self._stopping.is_set():
+            return
+        reason = too_many_of_one_row(run)
+        found = culprits(self.engine, run, self._execute, reason)
+        self._stop_queries(found or dict.fromkeys(users(self.engine, run), reason))
+
+    def _stop_queries(self, reasons: Mapping[str, str]) -> None:
+        check_alive(self._spark)
+        for name, reason in reasons.items():
+            self.engine.stop(name, reason)
+            self._on_event(f"query {name} stopped: {reason}")
 
     # What is asked for --------------------------------------------------------------------------------------
 

@@ -16,33 +16,12 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
+from penstock.spark.conf import HEAP, SESSION_SETTINGS, as_texts, session_conf
+from penstock.spark.driver_memory import SPARKS_OWN, memory_bytes
 from penstock.spark.reachable import check_reachable
 
 LEAST_JAVA = 17
 
-SESSION_SETTINGS: Mapping[str, str] = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.adaptive.enabled": "false",
-    # Rows stay Arrow on their way in: 50,000 through a filter took half the time of rows in the plan itself
-    "spark.sql.execution.arrow.localRelationThreshold": "0",
-    # Every batch of Arrow rows is a task, and a task costs 8 ms: Penstock cuts a job's rows itself. Results come
-    # in such batches too, and a batch holds 2 GB of strings at most
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-}
-"""What Penstock needs of any session; all can be set while it runs."""
-
-_LOCAL: Mapping[str, str] = {
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    # Every broadcast side of a join takes a page of memory at least, of 8 MB or more if Spark chooses. Under a
-    # steady load what waited to be collected fell from 42 MB at most to 6; small joins were 3 and 14 % faster in
-    # two runs
-    "spark.buffer.pageSize": "1m",
-    # Spark would note the line of Python that made each column, with several calls to the JVM: it is always ours
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-}
 _JAVA_HELP = (
     "To get it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
     "dnf install java-17-openjdk-headless (Fedora), brew install openjdk@17 (macOS); or point JAVA_HOME at one"
@@ -86,12 +65,13 @@ def spark_session(
     remote: str | None = None,
     *,
     noise: bool = False,
-    settings: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> Iterator[SparkSession]:
     """Open a session for the time of a run, and stop it afterwards.
 
-    Without `master` and `remote` it is local, with as many threads as there are cores. What Spark and its Java
-    say goes to a file that is shown if the start fails, unless `noise` is wanted.
+    Without `master` and `remote` it is local, with as many threads as there are cores and a heap that follows the
+    machine's memory. `settings` are Spark's own. What Spark and its Java say goes to a file that is shown if the
+    start fails, unless `noise` is wanted.
     """
     if master and remote:
         raise RunError("give a master or a remote, not both")
@@ -100,26 +80,28 @@ def spark_session(
     check_reachable(remote or master or "")
     if remote is None or remote.startswith("local"):
         check_java()
-    master = master or "local[*]"
+    where = master or "local[*]"
+    given = as_texts(settings or {})
+    conf = session_conf(given, where, remote)
     builder = SparkSession.builder.appName("penstock")
-    if remote is not None:
-        builder = builder.remote(remote)
-    else:
-        builder = builder.master(master).config("spark.ui.showConsoleProgress", "false")
-        if master.startswith("local"):
+    builder = builder.master(where) if remote is None else builder.remote(remote)
+    if remote is None:
+        _keep_heap(conf, given)
+        if where.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-            for key, value in _LOCAL.items():
-                builder = builder.config(key, value)
-    for key, value in {**SESSION_SETTINGS, **(settings or {})}.items():
+    for key, value in conf.items():
         builder = builder.config(key, value)
     # Executors must run the same Python
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    where = remote or master
     with _quiet(noise) as said:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
-            raise RunError(f"Spark could not be started on {where}: {_short(error)}{said()}") from error
+            _note_heap(conf, error)
+            raise RunError(
+                f"Spark could not be started on {remote or where}: {explained(error)}{said()}"
+            ) from error
+        _note_heap(conf)
     try:
         if not noise and remote is None:
             spark.sparkContext.setLogLevel("OFF")
@@ -128,6 +110,30 @@ def spark_session(
     finally:
         with contextlib.suppress(Exception):  # it may have gone
             spark.stop()
+
+
+_started: dict[str, str] = {}
+"""The heap that Spark's Java was started with in this process: Java stays when a session ends."""
+
+
+def _note_heap(conf: Mapping[str, str], error: Exception | None = None) -> None:
+    if "JAVA_GATEWAY_EXITED" not in str(error):
+        _started.setdefault(HEAP, conf.get(HEAP, ""))
+
+
+def _keep_heap(conf: dict[str, str], given: Mapping[str, str]) -> None:
+    """Let settings say the heap that Java has; raise if another one is asked for than it was started with."""
+    if HEAP not in _started:
+        return
+    had = _started[HEAP]
+    if HEAP in given and given[HEAP] != had:
+        raise RunError(
+            f"{HEAP}: Spark's Java runs in this process already, with {had or 'its default'}; "
+            f"{given[HEAP]} needs a new process"
+        )
+    conf.pop(HEAP, None)
+    if had:
+        conf[HEAP] = had
 
 
 @contextmanager
@@ -174,6 +180,8 @@ def _hushed(noise: bool) -> Iterator[None]:
 
 def _short(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return re.sub(r"^: (?:[\w$]+\.)+[\w$]+: ", "", lines[1])[:300]  # Java's message, without its class
     return (lines[0] if lines else type(error).__name__)[:300]
 
 
@@ -199,6 +207,14 @@ def slots_of(spark: SparkSession) -> int:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Connect has no context
         return 2
+
+
+def heap_of(spark: SparkSession) -> int:
+    """Return the heap of Spark's driver in bytes, as far as a session says."""
+    try:
+        return memory_bytes(str(spark.conf.get("spark.driver.memory", None) or ""))
+    except Exception:  # nobody set it, or the server does not tell
+        return SPARKS_OWN
 
 
 def check_alive(spark: SparkSession) -> None:

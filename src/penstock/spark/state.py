@@ -68,6 +68,8 @@ class Run:
     units: tuple[Unit, ...]
     taken: Mapping[Edge, tuple[Piece, ...]]
     work: Work
+    multiplying: tuple[Unit, ...] = ()
+    """The units that can make several results of a row."""
     copies: dict[Edge, list[Edge]] = field(default_factory=dict)
     """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
 
