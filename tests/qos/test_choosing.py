@@ -21,6 +21,10 @@ def said(**settings):
         ({"selector": "roulette"}, True),
         ({"selector": "none"}, False),
         ({"qos": "latency", "selector": "none"}, False),
+        ({"qos": "weigh alarms 5"}, True),
+        ({"qos": "weigh alarms 5", "policy": "hnr"}, False),
+        ({"qos": "weigh alarms 5", "policy": "hnr", "selector": "ucb"}, True),
+        ({"qos": "latency, weigh alarms 5", "policy": "hnr"}, True),
     ],
 )
 def test_a_policy_is_chosen_where_goals_or_a_selector_are_given(settings, is_on):
@@ -31,6 +35,8 @@ def test_what_is_not_said_is_as_usual():
     selection = said(qos="memory").selection()
     assert (selection.selector, selection.candidates, selection.warmup) == ("foresight", CANDIDATES, 0)
     assert said(selector="ucb").selection().goals == DEFAULT
+    assert str(said(qos="weigh alarms 5").selection().goals) == f"{DEFAULT}, weigh Alarms 5"
+    assert str(said(qos="weigh alarms 5", policy="hnr").goals) == "weigh Alarms 5"
 
 
 def test_the_policy_that_is_named_runs_first_and_is_a_candidate():
@@ -52,6 +58,8 @@ def test_commas_in_brackets_belong_to_a_policy():
 
 def test_weights_are_of_queries_that_there_are_in_any_case():
     assert dict(said(qos="latency, weigh alarms 5").goals.queries) == {"Alarms": 5.0}
+    assert said(qos="weigh alarms 5", policy="hnr").weights == {"Alarms": 5.0}
+    assert said(policy="hnr").weights == {}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ REFUSED = {
     "latency, memory": "stands alone",
     "weigh alarms": "write 'weigh QUERY WEIGHT'",
     "latency, weigh alarms -2": "from 0 on",
+    "weigh alarms 1e7": "the weight of query 'alarms' must be from 0 to 1,000,000, not 1e+07",
     "latency, weigh alarms 2, weigh alarms 3": "weighed twice",
     "minimize avg_response 0.5 of all": "is not a goal",
     "x" * 5000: "2000 characters at most",

@@ -77,12 +77,36 @@ def test_every_policy(name):
         agree(net, times, name, seed=seed)
 
 
+def weighed(random, net):
+    """Some queries count less, more, or not at all."""
+    return net.weighed({query.name: float(random.choice([0, 0.3, 1, 1, 2, 5])) for query in net.queries})
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_policy_with_weights_of_queries(name):
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        joins = not policy_named(name).clairvoyant
+        net, times = network(random, joins) if seed % 3 else chains(random, same=bool(seed % 2))
+        agree(weighed(random, net), times, name, seed=seed)
+
+
+@pytest.mark.parametrize("name", ["fifo", "srpt", "hr", "hnr", "lsf", "bsd"])
+def test_adaptive_statistics_with_weights_of_queries(name):
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        net, times = chains(random)
+        net = weighed(random, net)
+        agree(net, times, name, seed=seed, adaptive=Adaptive(alpha=0.5, window=1 + seed % 3))
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_lanes_give_what_the_long_way_gives(name):
     """The kernel for lanes records no events, so it is held to the general one, bit by bit."""
     for seed in range(8):
         random = np.random.default_rng(seed)
         net, times = chains(random, same=seed % 4 == 0)
+        net = weighed(random, net) if seed % 2 else net
         short, long = (simulate(net, times, name, seed=seed, detail=detail) for detail in (False, True))
         assert short.metrics == long.metrics
         assert short.decisions == long.decisions
@@ -124,7 +148,9 @@ def test_decisions_that_cost(name):
 
 def test_a_scan_chooses_alike():
     for seed in range(6):
-        net, times = network(np.random.default_rng(seed))
+        random = np.random.default_rng(seed)
+        net, times = network(random)
+        net = weighed(random, net) if seed % 2 else net
         for name in VARIANTS[:16]:
             quick, scanned = (simulate(net, times, name, seed, by_scan=scan).metrics for scan in (False, True))
             assert quick == scanned

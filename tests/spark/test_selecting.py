@@ -9,7 +9,7 @@ import pytest
 
 from penstock.errors import PolicyError, QosError
 from penstock.language import Script
-from penstock.policies import Exhaustive
+from penstock.policies import Exhaustive, Limited
 from penstock.qos import STATISTICS, statistic
 from penstock.qos.settings import Choosing
 from penstock.spark import rehearsal as rehearsals
@@ -37,15 +37,16 @@ def job_s(run):
 class World:
     """A system that gets rows every quarter of a second, and whose jobs take a fifth of one and 1 ms a row."""
 
-    def __init__(self, settings="", *, pinned=False):
+    def __init__(self, settings="", *, pinned=False, service=Exhaustive(), quantum_s=0.5):  # noqa: B008
         script = Script.parse(SCRIPT + settings)
-        self.engine = Engine(script.streams, script.settings.get("policy", "bsd"), Exhaustive(), quantum_s=0.5)
+        policy = script.settings.get("policy", "bsd")
+        self.engine = Engine(script.streams, policy, service, quantum_s=quantum_s)
         self.engine.begin(script)
         self.events = []
         self.selecting = Selecting(
             self.engine,
             Choosing.of(script.settings, script.queries),
-            Rehearsal(self.engine, Exhaustive(), 0.5, 1),
+            Rehearsal(self.engine, service, quantum_s, 1),
             self.events.append,
             pinned=pinned,
         )
@@ -325,6 +326,64 @@ def test_goals_can_come_to_a_run_without_any():
     world.go(8)
     assert world.engine.policy.name == present
     assert world.summary.selector == "none"
+
+
+def statics(world):
+    return {unit.ways[0].query: unit.static for unit in world.engine._scheduler.units}
+
+
+@pytest.mark.parametrize("policy", ["fifo", "hr", "bsd", "chain"])
+def test_weights_alone_change_the_priorities_of_the_policy_that_is_named(policy):
+    """`low` and `high` are a group: its gain is the sum of theirs, or the greatest where one speaks for all."""
+    world, other = (World(f"SET policy = '{policy}'; {goals}") for goals in ("SET qos = 'weigh low 5';", ""))
+    group = next(iter(world.engine.plan.groups))
+    factor = 3 if policy in ("hr", "bsd") else 5
+    assert statics(world) == {group: factor * statics(other)[group], "alone": statics(other)["alone"]}
+    summary = world.go(4)
+    assert (world.engine.policy.name, summary.goals, summary.selector) == (policy, "weigh low 5", "none")
+
+
+def test_weights_may_change_while_a_policy_stays():
+    world = World("SET policy = 'fifo';")
+    world.go(2)
+    assert world.selecting.set("qos", "weigh alone 5") == "weigh alone 5; policy fifo stays"
+    assert statics(world)["alone"] == 5
+    world.selecting.set("policy", "lsf")
+    world.selecting.set("policy", "fifo")
+    assert (
+        world.selecting.set("qos", "weigh Alone 3, weigh low 2") == "weigh alone 3, weigh low 2; policy fifo stays"
+    )
+    assert sorted(statics(world).values()) == [2, 3]
+    world.go(4)
+    assert (world.engine.policy.name, sorted(statics(world).values())) == ("fifo", [2, 3])
+    with pytest.raises(QosError, match="no query 'nobody' to weigh"):
+        world.selecting.set("qos", "weigh nobody 3")
+    assert sorted(statics(world).values()) == [2, 3]
+    world.selecting.set("qos", "latency")
+    assert (world.summary.pinned, world.engine.weights) == (False, {})
+
+
+def test_a_group_counts_as_those_that_are_in_it():
+    world = World("SET policy = 'fifo'; SET qos = 'weigh low 5';")
+    world.go(2)
+    world.engine.drop("low")
+    world.go(3)
+    assert sorted(statics(world).values()) == [1, 1]
+
+
+@pytest.mark.parametrize("policy", ["fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq", "round_robin"])
+def test_more_weight_never_makes_a_query_slower(policy):
+    """One unit a job and few rows: a job of all that had waited for the heavy query would make it wait in turn."""
+    found = []
+    for weight in (1, 5, 25):
+        settings = f"SET policy = '{policy}'; SET qos = 'weigh alone {weight}';"
+        world = World(settings, service=Limited(240), quantum_s=0.0)
+        world.go(40)
+        spread = world.engine.queries["alone"].response
+        found.append(spread.mean if spread.count else math.inf)
+    assert found[2] <= found[1] * 1.02
+    assert found[1] <= found[0] * 1.02
+    assert found[2] < found[0]
 
 
 @pytest.mark.parametrize(

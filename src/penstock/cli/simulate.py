@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +15,11 @@ from penstock.cli.problem import seconds as in_seconds
 from penstock.cli.signals import INTERRUPTED
 from penstock.cli.style import in_a_folder, spinner, wide_console
 from penstock.errors import PlanError, PolicyError, QosError
+from penstock.network import Network
 from penstock.policies import Policy, policy_named
 from penstock.qos import DEFAULT as DEFAULT_GOALS
 from penstock.qos import SELECTORS, Goals, Selection
+from penstock.qos.settings import goals_among
 
 DEFAULT = ("fifo", "hr", "hnr", "bsd", "chain")
 TUPLES = 20_000
@@ -103,7 +106,8 @@ def simulate(
             "--qos",
             metavar="GOALS",
             help="Also choose among the policies on the way, by goals as in SET qos: latency, "
-            "'minimize avg_slowdown 0.7, minimize queue_memory 0.3'.",
+            "'minimize avg_slowdown 0.7, minimize queue_memory 0.3'. Every policy ranks by weights of queries: "
+            "'weigh q1 5', alone or behind goals.",
         ),
     ] = None,
     selectors: Annotated[
@@ -129,6 +133,7 @@ def simulate(
     `penstock simulate sclp08 --queries 100 --load 0.9 -p hnr -p "bsd.every(20)"`;
     `penstock simulate bbdm03_join -p fifo -p chain --report chain.html`;
     `penstock simulate sclp08 --queries 50 --qos latency --selector foresight --selector roulette`;
+    `penstock simulate examples/network.toml --qos 'weigh echoes 5'`;
     `penstock simulate examples/network.toml --trace packets=packets.csv --column time --json`
     """
     if listed:
@@ -141,7 +146,8 @@ def simulate(
     if column is not None and not traces:
         raise typer.BadParameter("there is no --trace that could have a column", param_hint="--column")
     chosen = _policies(policies or DEFAULT, level)
-    choosing = _selections(qos, selectors, chosen, seed)
+    goals = _goals(qos)
+    choosing = _selections(goals, selectors, chosen, seed)
     paid = _setup_cost(setup_cost)
     with spinner("building the network …", hidden=as_json):
         from penstock.cli.workload import with_processes, workload_named
@@ -159,8 +165,11 @@ def simulate(
         "blocking": work.blocking if blocking is None else blocking,
     }
     hidden = as_json and not sys.stdout.isatty()
-    runs, interrupted = simulation.run(work.network, times, {**chosen, **choosing}, options, hidden=hidden)
-    found = simulation.described(work, times, runs, {**options, "level": level}, chosen, interrupted)
+    weights = _weights(goals, work.network)
+    network_weighed = work.network.weighed(weights)
+    runs, interrupted = simulation.run(network_weighed, times, {**chosen, **choosing}, options, hidden=hidden)
+    told = {**options, "level": level, "weights": weights}
+    found = simulation.described(work, times, runs, told, chosen, interrupted)
     if report and runs:
         from penstock.report.simulation import page
 
@@ -184,16 +193,28 @@ def _policies(names: Sequence[str], level: str | None) -> dict[str, Policy]:
     return found
 
 
-def _selections(
-    qos: str | None, selectors: Sequence[str] | None, policies: Mapping[str, Policy], seed: int
-) -> dict[str, Selection]:
-    """Return what chooses among the policies, by the name of the selector."""
-    if qos is None and not selectors:
-        return {}
+def _goals(qos: str | None) -> Goals | None:
     try:
-        goals = DEFAULT_GOALS if qos is None else Goals.parse(qos)
+        return None if qos is None else Goals.parse(qos)
     except QosError as error:
         raise typer.BadParameter(str(error), param_hint="--qos") from error
+
+
+def _weights(goals: Goals | None, network: Network) -> dict[str, float]:
+    """Return the weights of queries by their names in the network."""
+    try:
+        return {} if goals is None else dict(goals_among(goals, network.query_by_name).queries)
+    except QosError as error:
+        raise typer.BadParameter(str(error), param_hint="--qos") from error
+
+
+def _selections(
+    goals: Goals | None, selectors: Sequence[str] | None, policies: Mapping[str, Policy], seed: int
+) -> dict[str, Selection]:
+    """Return what chooses among the policies, by selector; nothing where only weights are given."""
+    if (goals is None or goals.implied) and not selectors:
+        return {}
+    goals = DEFAULT_GOALS if goals is None else replace(goals, implied=False)
     candidates = list(dict.fromkeys(policy.name for policy in policies.values()))
     found = {}
     for name in selectors or ("foresight",):

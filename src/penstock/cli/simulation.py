@@ -162,18 +162,21 @@ def described(
         "load": None if network.load is None else float(network.load),
         "load_as_arrived": None if result is None else result.load,
         **options,
-        "policies": [_policy(name, each, work.classes) for name, each in runs.items()],
+        "policies": [_policy(name, each, work.classes, options["weights"]) for name, each in runs.items()],
         "unfinished": [name for name in policies if name not in runs] if interrupted else [],
         "notes": _notes(work, times, runs, options, policies),
     }
 
 
-def _policy(name: str, result: "Result", classes: Mapping[str, str]) -> dict[str, Any]:
+def _policy(
+    name: str, result: "Result", classes: Mapping[str, str], weights: Mapping[str, float]
+) -> dict[str, Any]:
     return {
         "policy": name,
         "name": result.policy,
         "metrics": result.metrics,
         "per_class": result.per_class(classes) if classes else {},
+        "weighed": {query: result.per_query[query] for query in weights},
         "decisions": result.decisions,
         "seconds": result.seconds,
         "elapsed": result.elapsed,

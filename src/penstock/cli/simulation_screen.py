@@ -37,6 +37,7 @@ def shown(found: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield Text(_results(found["policies"]))
         yield _table(found["policies"])
         yield from _chosen(found["policies"])
+        yield from _weighed(found)
     for note in found["notes"]:
         yield Text(note, style="yellow")
     if found["unfinished"]:
@@ -51,6 +52,14 @@ def _chosen(policies: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
             ran = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.005)
             switches = plural(each["chosen"]["switches"], "change")
             yield Text(f"{each['policy']} ran {ran}; {switches}, to {each['chosen']['goals']}.")
+
+
+def _weighed(found: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield how the queries fared whose weight was given."""
+    for query, weight in found["weights"].items():
+        each = [(policy["policy"], policy["weighed"][query].get("avg_slowdown")) for policy in found["policies"]]
+        said = ", ".join(f"{name} {brief(value)}" for name, value in each if value is not None)
+        yield Text(f"{query}, weight {weight:g}: average slowdown {said or 'unknown, without results'}.")
 
 
 def _simulated(found: Mapping[str, Any]) -> Iterator[Text]:

@@ -1,7 +1,7 @@
 """`penstock run --watch`: when the script's file changes, its queries, its policy and its goals follow."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Protocol, Self
@@ -115,11 +115,14 @@ class Watcher:
         for name in self._outdated(old, new):
             if self._execute(f"DROP QUERY `{name}`"):
                 self._there.remove(name)
-        if Choosing.of(old.settings, old.queries) != choosing:
+        before = Choosing.of(old.settings, old.queries)
+        if before != choosing:
             if self._fixed_policy:
                 self._tell("policy and goals not taken over: --policy goes before SET policy and SET qos")
             else:
-                self._settings = _statements(choosing, policy)
+                self._settings = _statements(
+                    choosing, policy, [name for name in before.weights if name in new.queries]
+                )
         names = {*old.settings, *new.settings} - set(SETTINGS)
         for name in sorted(name for name in names if old.settings.get(name) != new.settings.get(name)):
             if name in LIMITS and name in new.settings:
@@ -150,10 +153,12 @@ class Watcher:
         return True
 
 
-def _statements(choosing: Choosing, policy: Policy) -> list[str]:
-    """Return what lets a run choose its policy like this, or go on with this one."""
+def _statements(choosing: Choosing, policy: Policy, weighed: Sequence[str]) -> list[str]:
+    """Return what lets a run choose its policy like this, or go on with this one; these queries had a weight."""
     if not choosing.is_on:
-        return [f"SET policy = {_quoted(policy.name)}"]
+        weights = dict.fromkeys(weighed, 1.0) | dict(choosing.weights)
+        said = ", ".join(f"weigh {name} {weight:.12g}" for name, weight in weights.items())
+        return [f"SET policy = {_quoted(policy.name)}", *([f"SET qos = {_quoted(said)}"] if said else [])]
     wanted = choosing.selection()
     values = {"candidates": ", ".join(wanted.names), "selector": wanted.selector, "qos": str(wanted.goals)}
     return [f"SET {name} = {_quoted(value)}" for name, value in values.items()]

@@ -19,6 +19,9 @@ from penstock.network.sharing import SharedSet
 SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
 
+UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "chain_at")
+"""What is derived from measures, whatever the weights of queries."""
+
 
 class Onward(NamedTuple):
     """What a tuple at a queue has before it, by one path to the root (SCLP08 §2)."""
@@ -139,6 +142,30 @@ class Network(Graph):
         queries = (replace(q, ideal=ideals[q.name]) if q.name in ideals else q for q in self.queries)
         return self.with_parts(streams, operators, queries)
 
+    def weighed(self, weights: Mapping[str, Number], greatest: Mapping[str, Number] | None = None) -> Self:
+        """Return the same network with these weights of queries; one that is not named counts 1.
+
+        `greatest` is for queries that stand for several: see `Query`.
+
+        >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]]).weighed({"q2": 5})
+        >>> [query.weight for query in net.queries]
+        [1, 5]
+        """
+        if not isinstance(weights, Mapping):
+            raise NetworkError(f"weights are given as a mapping from query to number, not {weights!r}")
+        for name in weights:
+            self.query(name)
+        most = greatest or {}
+        queries = tuple(
+            replace(query, weight=weights.get(query.name, 1), greatest=most.get(query.name))
+            for query in self.queries
+        )
+        if queries == self.queries:
+            return self
+        other = self.with_parts(self.streams, self.operators, queries)
+        other.__dict__.update({name: self.__dict__[name] for name in UNWEIGHED if name in self.__dict__})
+        return other
+
     def exact(self) -> Self:
         """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
         streams = (
@@ -154,7 +181,15 @@ class Network(Graph):
             )
             for op in self.operators
         )
-        queries = (replace(query, ideal=query.ideal and exact(query.ideal)) for query in self.queries)
+        queries = (
+            replace(
+                query,
+                ideal=query.ideal and exact(query.ideal),
+                weight=exact(query.weight),
+                greatest=None if query.greatest is None else exact(query.greatest),
+            )
+            for query in self.queries
+        )
         return self.with_parts(streams, operators, queries)
 
     # Rates and sizes ----------------------------------------------------------------------------------------

@@ -127,11 +127,15 @@ class Query:
     """A continuous query: a name, and the operator whose output is its result.
 
     `ideal` is the time a result takes alone, where an engine has measured it; None: what its operators take.
+    `weight` says how much a result of it counts beside those of others. Where it stands for several queries,
+    `weight` is their average and `greatest` the greatest of their weights.
     """
 
     name: str
     root: str
     ideal: Number | None = None
+    weight: Number = 1
+    greatest: Number | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "a query")
@@ -139,6 +143,10 @@ class Query:
         if self.ideal is not None:
             ideal = checked(self.ideal, f"the ideal time of query {self.name!r}", above=0)
             object.__setattr__(self, "ideal", ideal)
+        for part in ("weight", "greatest"):
+            if getattr(self, part) is not None:
+                weight = checked(getattr(self, part), f"the weight of query {self.name!r}", at_least=0)
+                object.__setattr__(self, part, weight)
 
 
 def check_name(name: object, what: str) -> None:

@@ -27,6 +27,8 @@ class Features:
     """Memory released over the chain of the lower envelope on which the unit begins (BBDM03 §3)."""
     span: Number
     """Time over that chain."""
+    weight: Number = 1
+    """How much a result of the query counts beside those of others: gains are multiplied by it."""
 
 
 @dataclass(frozen=True)

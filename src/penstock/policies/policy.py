@@ -115,9 +115,13 @@ class Policy:
         """Return the cost of serving one tuple; None where the policy does not look at costs."""
         return None if self.cost is None else self.cost.of(features)
 
+    def gain_of(self, features: Features) -> Number:
+        """Return the gain of serving one tuple, times the weight of its query."""
+        return weighed(self.gain.of(features), features.weight)
+
     def static(self, features: Features) -> Number:
         """Return gain ÷ cost: the part of the priority that does not change while tuples wait."""
-        return divided(self.gain.of(features), self.cost_of(features))
+        return divided(self.gain_of(features), self.cost_of(features))
 
     def priority(
         self,
@@ -227,6 +231,13 @@ class Policy:
 
 def _plain(value: Number) -> str:
     return str(value) if isinstance(value, int) else repr(float(value))
+
+
+def weighed(gain: Number, weight: Number) -> Number:
+    """Return a gain times a weight; a loss is divided by it, so that more weight never lowers a priority."""
+    if gain >= 0:
+        return weight * gain
+    return gain / weight if weight > 0 else -math.inf
 
 
 def divided(gain: Number, cost: Number | None) -> Number:

@@ -14,6 +14,7 @@ from penstock.network import Network, Number, checked
 from penstock.policies.memory import Mode
 from penstock.policies.policy import TURNS, Policy, useful_share
 from penstock.policies.table import policy_named
+from penstock.policies.turns import Turns
 from penstock.policies.units import Unit, units_of
 
 
@@ -121,19 +122,12 @@ class _Choice:
 
     def __init__(self, net: Network, policy: Policy) -> None:
         self.policy = policy
-        self._last_holder = -1
-        self._place(net)
-
-    def _place(self, net: Network) -> None:
-        self.units = units_of(net, self.policy)
-        by_unit = self.policy.turn_of == "unit"
-        self._holders = [unit.name for unit in self.units] if by_unit else [query.name for query in net.queries]
+        self.units = units_of(net, policy)
+        self._turns = Turns(net, policy, self.units)
 
     def move_to(self, net: Network) -> None:
-        passed = self._holders[: self._last_holder + 1]
-        self._place(net)
-        place = {name: index for index, name in enumerate(self._holders)}
-        self._last_holder = next((place[name] for name in reversed(passed) if name in place), -1)
+        self.units = units_of(net, self.policy)
+        self._turns.move_to(net, self.units)
 
     def choose(
         self,
@@ -152,7 +146,7 @@ class _Choice:
             best = max(ranked, key=lambda r: _ties(("oldest", "static", "id"), r.unit, r.head))
         else:
             best = max(ranked, key=_order)
-            self._pass_to(best.unit)
+            self._turns.pass_to(best.unit)
         if self.policy.clusters is not None:
             if not self.policy.clusters.together:
                 return (best.unit,)
@@ -185,11 +179,8 @@ class _Choice:
             chosen.append(each.unit)
             taken.update(each.unit.entries)
             gain, cost, time = gain + each.gain, cost + each.cost(train), time + each.time(train)
-            self._pass_to(each.unit)
+            self._turns.pass_to(each.unit)
         return tuple(chosen)
-
-    def _pass_to(self, unit: Unit) -> None:
-        self._last_holder = max(unit.holders, key=self._turns)
 
     def _priority(self, now: Number, unit: Unit, waiting: Waiting, foresee: Foresee | None) -> Number:
         static, cost = (unit.static, unit.cost) if foresee is None else foresee(unit)
@@ -197,13 +188,8 @@ class _Choice:
             static * useful_share(cost, waiting.batch, waiting.overhead if self.policy.minds_overhead else 0),
             age=now - waiting.arrival,
             length=waiting.length,
-            turns=max(map(self._turns, unit.holders)) if TURNS in self.policy.factors else 1,
+            turns=self._turns.of(unit) if TURNS in self.policy.factors else 1,
         )
-
-    def _turns(self, holder: int) -> int:
-        """Turns since the cycle passed the holder: the next one has waited longest."""
-        cycle = len(self._holders)
-        return cycle - (holder - self._last_holder - 1) % cycle
 
 
 class _Ranked(NamedTuple):

@@ -31,6 +31,11 @@ class Unit:
     """What a run takes for one tuple of its queue."""
     cluster: int | None = None
 
+    @property
+    def weight(self) -> Number:
+        """The greatest weight of the queries that its priority stands for."""
+        return max(way.weight for way in self.ways)
+
 
 @dataclass(frozen=True)
 class Way:
@@ -52,12 +57,12 @@ class Ranked:
     @classmethod
     def alone(cls, policy: Policy, way: Way) -> "Ranked":
         """Return a single way."""
-        return cls((way,), way.features, policy.gain.of(way.features), policy.cost_of(way.features))
+        return cls((way,), way.features, policy.gain_of(way.features), policy.cost_of(way.features))
 
     def with_way(self, policy: Policy, way: Way, set_cost: Number) -> "Ranked":
         """Return these ways and one more: gains add up, the cost is that of the set."""
         whole = replace(self.whole, S=self.whole.S + way.features.S, C=set_cost)
-        gain = self.gain + policy.gain.of(way.features)
+        gain = self.gain + policy.gain_of(way.features)
         return Ranked((*self.ways, way), whole, gain, policy.cost_of(whole))
 
     @property
@@ -107,7 +112,18 @@ def priority_defining(net: Network, policy: Policy, ways: Sequence[Way]) -> Rank
     return ranked
 
 
-def _way(net: Network, path: Path, released: Number, time: Number) -> Way:
+def _weight(net: Network, policy: Policy, query: str) -> Number:
+    """Return the weight of a query; of one that stands for several, as the policy ranks what is shared.
+
+    Where gains of several queries add up, S is already the sum of theirs and their average counts; where the best
+    speaks for all, the greatest.
+    """
+    found = net.query(query)
+    adds_up = policy.sharing in ("sum", "pdt")
+    return found.weight if adds_up or found.greatest is None else found.greatest
+
+
+def _way(net: Network, policy: Policy, path: Path, released: Number, time: Number) -> Way:
     onward, chain = net.onward[path], net.chain_at[path]
     features = Features(
         query=path.query,
@@ -119,6 +135,7 @@ def _way(net: Network, path: Path, released: Number, time: Number) -> Way:
         time=time,
         drop=chain.drop,
         span=chain.span,
+        weight=_weight(net, policy, path.query),
     )
     return Way(path, features)
 
@@ -127,7 +144,7 @@ def _path_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
     """One unit a queue, also mid-way: tuples wait there behind shared operators and between two policies."""
     units = []
     for id, edge in enumerate(net.edges):
-        ways = [_way(net, path, net.released(path), net.C(path)) for path in net.suffixes[edge]]
+        ways = [_way(net, policy, path, net.released(path), net.C(path)) for path in net.suffixes[edge]]
         units.append(_unit(net, policy, id, str(edge), (edge,), (), priority_defining(net, policy, ways)))
     return tuple(units)
 
@@ -138,7 +155,9 @@ def _operator_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
     for id, (name, entries) in enumerate(net.in_edges.items()):
         ranks = []
         for edge in entries:
-            ways = [_way(net, path, net.released(path, 0, 1), net.costs[edge]) for path in net.suffixes[edge]]
+            ways = [
+                _way(net, policy, path, net.released(path, 0, 1), net.costs[edge]) for path in net.suffixes[edge]
+            ]
             ranks.append(priority_defining(net, policy, ways))
         best = max(ranks, key=lambda ranked: ranked.static)
         units.append(_unit(net, policy, id, name, entries, (), best))
@@ -149,7 +168,7 @@ def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
     """One unit a segment. It serves every queue into its operators, also half-way up.
 
     Another path may enter there, another segment may share the operators below, and a change of mode leaves
-    tuples where they are.
+    tuples where they are. It has the greatest weight of the queries that pass all of it.
     """
     segments = net.simplified_segments() if policy.simplified else net.segments()
     units = []
@@ -157,7 +176,10 @@ def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
         inside = [edge for name in segment.operators for edge in net.in_edges[name]]
         internal = [edge for edge in inside if edge.source in segment.operators]
         rest = Path(segment.path.query, segment.path.edges[segment.start :])
-        ranked = Ranked.alone(policy, _way(net, rest, segment.released, segment.time))
+        way = _way(net, policy, rest, segment.released, segment.time)
+        passing = set.intersection(*(set(net.users[name]) for name in segment.operators))
+        weight = max(_weight(net, policy, query) for query in passing)
+        ranked = Ranked.alone(policy, replace(way, features=replace(way.features, weight=weight)))
         units.append(_unit(net, policy, id, str(segment), tuple(inside), internal, ranked))
     return tuple(units)
 

@@ -14,6 +14,7 @@ _SPELLINGS = {"minimise": "minimize", "maximise": "maximize"}
 _SUM_WITHIN = 1e-6
 _LONGEST = 2000
 _MOST = 32
+_HEAVIEST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Goal:
 class Goals:
     """All goals; their weights sum to 1. `queries` says how much a result of a query counts; 1 unless it says.
 
+    With `implied` goals, only weights of queries were given: a policy that is named then stays.
+
     >>> goals = Goals.parse("minimize avg_slowdown 0.7, minimize queue_memory 0.3, weigh alarms 5")
     >>> [str(goal) for goal in goals], dict(goals.queries)
     (['minimize avg_slowdown 0.7', 'minimize queue_memory 0.3'], {'alarms': 5.0})
@@ -55,6 +58,7 @@ class Goals:
 
     goals: tuple[Goal, ...]
     queries: Mapping[str, float] = field(default_factory=dict, hash=False)
+    implied: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.goals, str):
@@ -72,6 +76,11 @@ class Goals:
             each = " + ".join(f"{goal.weight:g}" for goal in goals)
             raise QosError(f"the weights of goals must sum to 1, and {each} is {total:g}")
         weights = {name: _weight(weight, f"the weight of query {name!r}") for name, weight in self.queries.items()}
+        heavy = next((name for name, weight in weights.items() if weight > _HEAVIEST), None)
+        if heavy is not None:
+            raise QosError(
+                f"the weight of query {heavy!r} must be from 0 to {_HEAVIEST:,}, not {weights[heavy]:g}"
+            )
         object.__setattr__(self, "queries", weights)
 
     def __iter__(self) -> Iterator[Goal]:
@@ -79,7 +88,7 @@ class Goals:
 
     def __str__(self) -> str:
         weighed = [f"weigh {name} {weight:.12g}" for name, weight in self.queries.items()]
-        return ", ".join([*map(str, self.goals), *weighed])
+        return ", ".join(weighed if self.implied and weighed else [*map(str, self.goals), *weighed])
 
     @classmethod
     def of(cls, given: "str | Goals | Mapping[str, float]") -> "Goals":
@@ -121,11 +130,12 @@ class Goals:
                 goals += _template(words[0])
             else:
                 goals.append(_goal(part, words))
-        if not goals:
+        implied = not goals
+        if implied:
             goals += TEMPLATES["balanced"]
         if len(goals) > _MOST:
             raise QosError(f"there may be {_MOST} goals, not {len(goals)}")
-        return cls(tuple(goals), queries)
+        return cls(tuple(goals), queries, implied)
 
     def weighing(self, queries: Mapping[str, float]) -> "Goals":
         """Return the same goals with other weights of queries."""

@@ -23,6 +23,7 @@ class Choosing:
 
     A policy is chosen where goals or a selector are given, unless the selector is 'none'. Without goals they are
     P04's (`DEFAULT`), without candidates `CANDIDATES`; a policy that is named runs first, and is a candidate.
+    Where only weights of queries are given, a policy that is named stays.
 
     >>> said = Choosing.of({"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}, queries=())
     >>> said.selection().candidates, said.selection().selector
@@ -56,7 +57,14 @@ class Choosing:
     @property
     def is_on(self) -> bool:
         """Whether the policy is to be chosen."""
-        return self.selector != NO_SELECTOR and (self.goals is not None or self.selector is not None)
+        if self.selector is not None:
+            return self.selector != NO_SELECTOR
+        return self.goals is not None and not (self.goals.implied and self.policy is not None)
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights of queries that are given."""
+        return {} if self.goals is None else self.goals.queries
 
     def selection(self) -> Selection:
         """Return how the policy is chosen; one that is named has a period before the first choice."""
@@ -66,7 +74,10 @@ class Choosing:
             candidates = (self.policy, *(name for name in candidates if name != self.policy))
             warmup = Selection.every
         selector = USUAL_SELECTOR if self.selector in (None, NO_SELECTOR) else str(self.selector)
-        return Selection(self.goals or DEFAULT, selector, candidates, warmup=warmup)
+        goals = self.goals or DEFAULT
+        if self.is_on:
+            goals = replace(goals, implied=False)
+        return Selection(goals, selector, candidates, warmup=warmup)
 
 
 def candidates_in(text: str) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Course:
         self._policies, self._make = policies, make
         self._options = {name: options(policy)._replace(counted=True) for name, policy in policies.items()}
         self._reached = {wiring.edge[edge] for edge in self.net.edges if edge.source in self.net.stream_by_name}
-        self._held: dict[tuple[str, int], int] = {}
+        self._held: dict[tuple[str, int], list[int]] = {}
         self._totals = np.zeros_like(self.state.stats)
         self._work = np.zeros((len(self.net.operators), 2))
         self._queues = {str(edge): place for edge, place in wiring.edge.items()}
@@ -77,7 +77,15 @@ class Course:
 
     def believe(self, selectivities: Mapping[str, float]) -> None:
         """Rank by other selectivities from now on."""
-        self._known = self.net.measured(selectivities=dict(selectivities))
+        weights = {query.name: query.weight for query in self._known.queries}
+        self._rank_by(self.net.measured(selectivities=dict(selectivities)).weighed(weights))
+
+    def weigh(self, weights: Mapping[str, float]) -> None:
+        """Let queries have these weights from now on."""
+        self._rank_by(self._known.weighed(weights))
+
+    def _rank_by(self, known: Network) -> None:
+        self._known = known
         self._plans.clear()
         del self._lists.numbers[self._wired :]
 
@@ -123,11 +131,11 @@ class Course:
         self.finished = False
         while not self.finished and self.now < until:
             mode = state.mode
-            place = kernel.LAST_HOLDER + mode
-            state.ints[place] = self._held.get((policy, mode), NONE)
+            places = [kernel.LAST_HOLDER + mode, kernel.SWEEP + mode]
+            state.ints[places] = self._held.get((policy, mode), [NONE, 0])
             with interruptible():
                 reason = state.go_on(self._feed, self._wiring, self._numbers, plans[mode], options)
-            self._held[policy, mode] = int(state.ints[place])
+            self._held[policy, mode] = state.ints[places].tolist()
             self.finished = reason == kernel.FINISHED
 
     # What happened ------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class _Engine:
                         made[query] += result.amount
         length = self._length(unit)
         cost = time / length
-        gain = sum(policy.gain.of(replace(f, S=made[query] / length, C=cost)) for query, f in ways.items())
+        gain = sum(policy.gain_of(replace(f, S=made[query] / length, C=cost)) for query, f in ways.items())
         cost_of_all = policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
         return divided(gain, cost_of_all), cost_of_all
 

@@ -9,6 +9,7 @@ from penstock.errors import NetworkError, PolicyError
 from penstock.network import Edge, Network
 from penstock.policies import Policy, Unit, units_of
 from penstock.policies.policy import TURNS
+from penstock.policies.turns import turns_each
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import records
 from penstock.simulator.compiled.choosers import PLACE_BITS
@@ -180,6 +181,9 @@ class Plan:
                 self.served[wiring.edge[entry]].append(place)
         self.doors = _records(records.DOOR, (_span("unit", lists.add(units)) for units in self.served))
         self.holders = _records(records.CROWD, (_span("unit", lists.add(units)) for units in self._turns()))
+        each = turns_each(self.net, policy, self.found) if len(self.holders) else []
+        self.holders["turns"] = each
+        self._weighs_turns = any(turns != 1 for turns in each)
         self.clusters = _records(records.CROWD, (_span("unit", lists.add(units)) for units in members))
         self.factors = _ints(FACTOR_CODES[factor] for factor in policy.factors)
         self.ties = _ints(TIE_CODES[rule] for rule in policy.tie if rule in TIE_CODES)
@@ -204,6 +208,7 @@ class Plan:
             minds_setup=policy.minds_overhead,
             by_length="length" in policy.factors or policy.clairvoyant or setup,
             by_age=policy.factors == ("age",) and positive,
+            sweeps=max(1, *each) if each else 1,
         )
         words = -(-max(len(self.found), len(self.holders), 1) // 64)
         self.bits = np.zeros(words, np.uint64)
@@ -303,7 +308,8 @@ class Plan:
     def _chooser(self, static: Floats, setup: bool, by_scan: bool) -> int:
         policy = self.policy
         if TURNS in policy.factors:
-            return records.CYCLE if policy.factors == (TURNS,) and not by_scan else records.SCAN
+            is_cycle = policy.factors == (TURNS,) and not by_scan and not self._weighs_turns
+            return records.CYCLE if is_cycle else records.SCAN
         if by_scan:
             return records.LINES
         alike = policy.factors == ("age",) and len(np.unique(static)) == 1 and static[0] > 0
@@ -368,6 +374,8 @@ class Plan:
         """Return the units as lanes, or None if one of them is not."""
         policy, wiring = self.policy, self.wiring
         if policy.clusters or policy.oldest_every or policy.clairvoyant or policy.saving or wiring.blocking:
+            return None
+        if self._weighs_turns:
             return None
         served = {edge: self.served[edge][0] for edge in sorted(reached) if len(self.served[edge]) == 1}
         if len(set(served.values())) != len(reached):

@@ -150,7 +150,7 @@ class Plain:
                     further = [e for e in self.net.out_edges.get(edge.target, ()) if e in onward]
                     todo += [(e, result) for e in further for result in results]
         cost = time / length
-        gain = sum(policy.gain.of(replace(way, S=made[way.query] / length, C=cost)) for way in unit.ways)
+        gain = sum(policy.gain_of(replace(way, S=made[way.query] / length, C=cost)) for way in unit.ways)
         paid = policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
         return (gain if paid is None else gain / paid), paid
 

@@ -68,6 +68,7 @@ class Selected:
         plain = {each.name: float(each.selectivity) for each in net.operators if not each.windows}
         self._estimates = Estimates(plain)
         self._load = None if net.load is None else float(net.load)
+        self._weigh()
 
     def go(self, progress: Callable[[float], None] | None) -> None:
         """Run until everything has arrived, with looks, and then until nothing is left."""
@@ -96,14 +97,23 @@ class Selected:
         burst = self._burst(reading.now)
         load = None if self._load is None or burst is None else self._load * burst
         self.director.see(reading, load, burst, shadows)
+        if self.director.goals.queries != self._weighed:
+            self._weigh()
         self._learn()
         if self._thinning is not None:
             courses = (self.real, *self._shadows.values())
             self._thinning.look(reading, self._estimates.values, self.director.due, courses)
 
+    def _weigh(self) -> None:
+        """Rank by the weights of queries that the goals have now."""
+        self._weighed = self.director.goals.queries
+        own = {query.name: float(query.weight) for query in self._net.queries}
+        for course in (self.real, *self._shadows.values()):
+            course.weigh(own | dict(self._weighed))
+
     def _weights(self) -> Floats:
         weighed = self.director.goals.queries
-        return np.array([weighed.get(query.name, 1.0) for query in self._net.queries])
+        return np.array([float(weighed.get(query.name, query.weight)) for query in self._net.queries])
 
     def _burst(self, now: float) -> float | None:
         """Return what arrived lately, compared with everything so far."""

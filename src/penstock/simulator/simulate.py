@@ -65,6 +65,7 @@ def simulate(
     by_scan: bool = False,
     drifts: Sequence[Drift] = (),
     shed: bool | SheddingRules = False,
+    weights: Mapping[str, Number] | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Run `policy` on `net` until every arrival is served, and return what came of it.
@@ -89,6 +90,7 @@ def simulate(
     - `drifts`: other selectivities from a time on, as (seconds, {operator: selectivity}).
     - `shed`: set drop boxes at the streams when the load stays above the headroom or memory is at its limit, and
       open them again; looked at as often as a selection looks, every second. Or the `SheddingRules` for that.
+    - `weights`: of queries, by name; a gain counts so many times. A selection has them in its goals (`weigh`).
 
     With a `Selection` for a policy, the policy is chosen while it runs, by what it comes to. Selectivities are
     then learnt, and policies rank by what was learnt; with drifts or drop boxes alone, too.
@@ -102,6 +104,8 @@ def simulate(
         raise NetworkError(f"a simulation needs a Network, not {net!r}")
     if not net.queries:
         raise NetworkError("a simulation needs a network with a query at least")
+    if weights:
+        net = net.weighed(weights)
     times = checked_times(net, arrivals)
     if attributes is not None:
         attributes.check(net, times)
@@ -112,6 +116,8 @@ def simulate(
         raise QosError("shedding needs a limit: say how much may wait, memory=")
     if shed and (setup_cost or decision_cost):
         raise QosError("shedding reckons with what operators take: leave out the costs of set-ups and decisions")
+    if weights and selection is not None:
+        raise QosError("the weights of queries stand in the goals of a selection: weigh QUERY NUMBER")
     if (drifts or shed) and selection is None:
         selection = Selection(candidates=(policy,))  # type: ignore[arg-type]
     run = _Run(

@@ -42,8 +42,8 @@ class State:
         self.floats[books.NEXT_LOOK] = -np.inf
         self.floats[books.BIN_WIDTH] = max(2 * (last - start) / bins, 1e-9 * max(1.0, last))
         self.floats[books.BIN_END] = start + self.floats[books.BIN_WIDTH]
-        self.ints = np.zeros(kernel.LAST_HOLDER + 2, np.int64)
-        self.ints[kernel.LAST_HOLDER :] = NONE
+        self.ints = np.zeros(kernel.SWEEP + 2, np.int64)
+        self.ints[kernel.LAST_HOLDER : kernel.SWEEP] = NONE
         self.nodes = np.zeros(POOL, records.NODE)
         self.nodes["after"] = np.arange(1, POOL + 1)
         self.ints[queues.FREE_COUNT] = POOL

@@ -13,7 +13,7 @@ from penstock.language.plan import MayGroup, Plan, always
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
 from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup
-from penstock.network import Edge, Number
+from penstock.network import Edge, Network, Number
 from penstock.policies import Policy, Scheduler, Service, Train, Unit, Waiting, policy_named
 from penstock.spark.admission import Admitted, Arrived, admitted
 from penstock.spark.columns import hidden_in, is_hidden, numbers
@@ -28,6 +28,7 @@ from penstock.spark.served import Served, Taken, most_results, rows_of, served_u
 from penstock.spark.state import Emitted, QueryState, Run
 from penstock.spark.tally import Tally, sums_of
 from penstock.spark.walks import Way, leaving
+from penstock.spark.weights import weighed_network
 
 PART_S = 0.02
 """How long a task should work at least; a task costs some 8 ms in itself."""
@@ -75,6 +76,8 @@ class Engine:
         self._ending: set[str] = set()
         self._constants: dict[str, tuple[Group, pa.Table]] = {}
         self.policy = policy_named(policy)
+        self.weights: Mapping[str, float] = {}
+        """Of queries by name, where they are not 1."""
         self.plan = Plan()
         self._wanted: Mapping[Edge, Columns] = {}
         self.limits = ResultLimits()
@@ -150,7 +153,21 @@ class Engine:
     def set_policy(self, policy: str | Policy) -> None:
         """Go on with another policy."""
         self.policy = policy_named(policy)
-        self._scheduler = Scheduler(self.plan.network, self.policy, self._memory)
+        self._scheduler = Scheduler(self.weighed_network(), self.policy, self._memory)
+        self._served.clear()
+
+    def set_weights(self, weights: Mapping[str, float]) -> None:
+        """Let gains of queries count so many times from now on; those that are not named count once."""
+        if weights != self.weights:
+            self.weights = dict(weights)
+            self._reschedule()
+
+    def weighed_network(self) -> Network:
+        """Return the network of the plan with the weights of its queries."""
+        return weighed_network(self.plan, self.weights)
+
+    def _reschedule(self) -> None:
+        self._scheduler.move_to(self.weighed_network())
         self._served.clear()
 
     def _remove(self, name: str) -> None:
@@ -161,12 +178,13 @@ class Engine:
         """Go on with another plan; a query that joined a group, or left one, changes nothing but the group."""
         before, self.plan = self.plan, plan
         if plan.network is before.network:
+            if self.weights:  # those of a group are those of its members
+                self._reschedule()
             return
-        self._scheduler.move_to(plan.network)
+        self._reschedule()
         self.limits.keep(unit.name for unit in self._scheduler.units)
         self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
         self._wanted = plan.wanted()
-        self._served.clear()
         self._sent = {
             name: [self.queues[edge] for edge in edges] for name, edges in plan.network.out_edges.items() if edges
         }
@@ -180,8 +198,7 @@ class Engine:
     def _go_on_with(self, plan: Plan, rates: Mapping[str, float]) -> None:
         """Go on with a plan that differs in the orders of its joins, and with what was measured or is expected."""
         self.plan = plan.measured(self.costs.applied(plan.network, rates))
-        self._scheduler.move_to(self.plan.network)
-        self._served.clear()
+        self._reschedule()
 
     def finish_endings(self) -> list[str]:
         """Remove the dropped queries for which nothing waits any more, and return their names."""

@@ -15,6 +15,7 @@ from penstock.policies import Service
 from penstock.qos import Reading
 from penstock.spark.engine import Engine
 from penstock.spark.shadow import Arriving, Flow, Shadow, Stage
+from penstock.spark.weights import weighed_network
 
 SHARE = 0.005
 """Of the time, for rehearsals."""
@@ -104,12 +105,8 @@ class Rehearsal:
 
     def _stage(self) -> Stage:
         engine, costs = self._engine, self._engine.costs
-        network, tally = engine.plan.network, engine.tally
+        network, tally = weighed_network(engine.plan, engine.weights), engine.tally
         assert tally is not None
-        weights = {}
-        for query in network.queries:
-            served = engine.plan.served_by(query.name)
-            weights[query.name] = sum(tally.weights.get(name, 1.0) for name in served) / max(len(served), 1)
         return Stage(
             network=network,
             setup_s=costs.setup_s,
@@ -123,7 +120,7 @@ class Rehearsal:
             in_flight=self._in_flight,
             memory=self._memory,
             row_bytes=tally.row_bytes,
-            weights=weights,
+            weights={query.name: float(query.weight) for query in network.queries},
         )
 
     def _looked(self, now: float) -> Mapping[str, Reading] | None:

@@ -77,6 +77,7 @@ class Selecting:
     def begin(self, now_us: int) -> None:
         """Begin with the first policy."""
         self._now = self._began = self._changed = now_us / 1e6
+        self._engine.set_weights(self._choosing.weights)
         if self._choosing.goals is not None or self._choosing.is_on:
             self._direct()
 
@@ -178,8 +179,9 @@ class Selecting:
         self._choosing = self._choosing.with_setting(name, value, live)
         if name == "candidates":
             self._choosing = replace(self._choosing, policy=None)
-        else:
+        elif name == "selector" or (self._choosing.goals and not self._choosing.goals.implied):
             self._pinned = False
+        self._engine.set_weights(self._choosing.weights)
         if self._director is not None:
             self._redirect(self._director)
         elif self._choosing.goals is not None or self._choosing.is_on:
@@ -214,10 +216,13 @@ class Selecting:
         stays = f"policy {self._engine.policy.name} stays"
         if name == "candidates":
             return f"candidates {among}" + ("" if self._chooses else f"; {stays}")
-        if not self._chooses:
+        if not self._chooses and name == "qos":
+            goals = self._choosing.goals
             return (
-                f"goals {wanted.goals}; {stays}: selector is 'none'" if name == "qos" else f"no selector: {stays}"
+                f"{goals}; {stays}" if goals and goals.implied else f"goals {goals}; {stays}: selector is 'none'"
             )
+        if not self._chooses:
+            return f"no selector: {stays}"
         return f"goals {wanted.goals}: {wanted.selector} chooses among {among}"
 
     def summary(self, now_us: int) -> SelectionSummary:

@@ -89,14 +89,27 @@ def next_bit(bits: Words, summary: Words, after: int) -> int:
 
 
 @lean
-def turns_of(units: Records, lists: Ints, cycle: int, last_holder: int, unit: int) -> tuple[int, int]:
-    """Return the turns since the cycle passed the unit's holders, the most of them, and whose that is."""
-    most, whose = 0, NONE
+def turns_of(
+    units: Records, lists: Ints, holders: Records, sweeps: int, last_holder: int, sweep: int, unit: int
+) -> tuple[int, int, int]:
+    """Return the turns since the cycle passed the unit's holders, the most of them, whose that is, and its sweep.
+
+    It is `policies.turns`, operation by operation.
+    """
+    most, whose, when = -1, NONE, 0
     for place in range(units[unit].holder_from, units[unit].holder_to):
-        turns = cycle - (lists[place] - last_holder - 1) % cycle
+        holder = lists[place]
+        turns, coming = 0, sweeps
+        if holder > last_holder and sweep < holders[holder].turns:
+            coming = sweep
+        elif sweep + 1 < holders[holder].turns:
+            coming = sweep + 1
+        if holders[holder].turns > 0:
+            ahead = (coming - sweep) * len(holders) + holder - last_holder
+            turns = sweeps * len(holders) - ahead + 1
         if turns > most:
-            most, whose = turns, lists[place]
-    return most, whose
+            most, whose, when = turns, holder, coming % sweeps
+    return most, whose, when
 
 
 @lean
@@ -338,7 +351,7 @@ def best_by_scan(
 @lean
 def best_by_turns(
     chooser: int, units: Records, holders: Records, lists: Ints, factors: Ints, ties: Ints, bits: Words,
-    summary: Words, time: Floats, last_holder: int, now: float,
+    summary: Words, time: Floats, sweeps: int, last_holder: int, sweep: int, now: float,
 ) -> int:  # fmt: skip
     """Return the unit whose turn it is, or the best by turns times something else."""
     best = NONE
@@ -353,7 +366,7 @@ def best_by_turns(
     most = 0.0
     for unit in range(len(units)):
         if units[unit].waiting:
-            turns, _ = turns_of(units, lists, len(holders), last_holder, unit)
+            turns, _, _ = turns_of(units, lists, holders, sweeps, last_holder, sweep, unit)
             age = now - time[units[unit].head]
             found = priority_of(factors, units[unit].rank, age, units[unit].length, turns)
             if best == NONE or found > most or (found == most and wins_tie(units, ties, time, unit, best)):

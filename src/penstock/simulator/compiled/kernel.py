@@ -76,7 +76,8 @@ from penstock.simulator.compiled.units import (
 
 ARRIVED, DECISIONS, MODE, WAITING, DEPARTED, SAMPLED, RAN, FRESH = range(2, 10)
 """Places of the whole numbers that a run keeps, behind those of the pool; the last holders of turns follow."""
-LAST_HOLDER = 10
+LAST_HOLDER, SWEEP = 10, 12
+"""Of each mode: who was served last, and in which sweep of the cycle."""
 FINISHED, CHANGED_MODE, PAUSED = 0, 1, 2
 
 POOL, OUT, LEFT, TODO = range(4)
@@ -247,7 +248,7 @@ def run(
     grow = [nodes, np.empty(64, NODE), np.empty(64, NODE), np.empty(64, NODE)]
     nodes, out, left, todo = borrowed(grow[POOL]), borrowed(grow[OUT]), borrowed(grow[LEFT]), borrowed(grow[TODO])
     logs = [departures, samples, runs]
-    last_holder = LAST_HOLDER + ints[MODE]
+    last_holder, sweep = LAST_HOLDER + ints[MODE], SWEEP + ints[MODE]
     stop_at = ints[DECISIONS] + pause
     recheck = False  # whether joins that wait for their inputs may go on
 
@@ -370,7 +371,19 @@ def run(
             unit = best_by_scan(units, factors, ties, tree, time, policy.by_age, len(unit_at), now)
         else:
             unit = best_by_turns(
-                chooser, units, holders, lists, factors, ties, bits, summary, time, ints[last_holder], now
+                chooser,
+                units,
+                holders,
+                lists,
+                factors,
+                ties,
+                bits,
+                summary,
+                time,
+                policy.sweeps,
+                ints[last_holder],
+                ints[sweep],
+                now,
             )
         if unit == NONE:
             if ints[ARRIVED] == total:
@@ -380,7 +393,9 @@ def run(
             continue
         ints[DECISIONS] = turn
         if len(holders) > 0 and not by_age:
-            _, ints[last_holder] = turns_of(units, lists, len(holders), ints[last_holder], unit)
+            _, ints[last_holder], ints[sweep] = turns_of(
+                units, lists, holders, policy.sweeps, ints[last_holder], ints[sweep], unit
+            )
         chosen[0] = unit
         together = 1
         if policy.together:

@@ -163,7 +163,7 @@ def run_lanes(
             lane = best_by_scan(lanes, factors, ties, tree, time, by_age, len(unit_at), now)
         else:
             lane = best_by_turns(
-                chooser, lanes, holders, lists, factors, ties, bits, summary, time, ints[LAST_HOLDER], now
+                chooser, lanes, holders, lists, factors, ties, bits, summary, time, 1, ints[LAST_HOLDER], 0, now
             )
         if lane == NONE:
             if arrived == total:
@@ -179,7 +179,7 @@ def run_lanes(
             continue
         decisions += 1
         if len(holders) > 0:
-            _, ints[LAST_HOLDER] = turns_of(lanes, lists, len(holders), ints[LAST_HOLDER], lane)
+            _, ints[LAST_HOLDER], _ = turns_of(lanes, lists, holders, 1, ints[LAST_HOLDER], 0, lane)
 
         # Serve: the oldest tuple passes the operators of the lane.
         number = lanes[lane].head

@@ -70,8 +70,8 @@ STEP = _record("", "edge child_from child_to wait_from wait_to")
 DOOR = _record("", "unit_from unit_to")
 """The units that serve a queue."""
 
-CROWD = _record("", "unit_from unit_to waiting")
-"""A holder of turns with its units, or a cluster; and how many of them wait."""
+CROWD = _record("", "unit_from unit_to waiting turns")
+"""A holder of turns with its units, or a cluster; how many of them wait; its turns in a cycle."""
 
 LANE = _record(
     "static rank size alone",
@@ -109,6 +109,8 @@ class Policy(NamedTuple):
     """Whether priorities change with the length of the queue."""
     by_age: bool
     """Whether a priority is a positive weight times the age, and nothing else."""
+    sweeps: int
+    """Sweeps over all holders in a cycle of turns."""
 
 
 class Options(NamedTuple):

@@ -18,7 +18,7 @@ from penstock.simulator.compiled.records import (
     Records,
     Words,
 )
-from penstock.simulator.compiled.terms import C, S, evaluated
+from penstock.simulator.compiled.terms import C, S, evaluated, gain_of
 
 
 @lean
@@ -87,7 +87,7 @@ def foreseen(
     for way in range(units[unit].way_from, units[unit].way_to):
         scratch[:] = features[way]
         scratch[S], scratch[C] = made[way] / length, time
-        gained += evaluated(gain, scratch)
+        gained += gain_of(gain, scratch)
         total += made[way]
     if len(cost) == 0:
         return gained, np.nan
@@ -163,7 +163,7 @@ def rank_again(
         s, c = made * s, edges[edge].cost + made * c
     scratch[:] = features[units[unit].way_from]
     scratch[S], scratch[C] = s, c
-    static = evaluated(gain, scratch)
+    static = gain_of(gain, scratch)
     if len(cost) > 0:
         units[unit].cost = evaluated(cost, scratch)
         static /= units[unit].cost
