@@ -101,6 +101,20 @@ def test_a_claim_fails_with_the_number_it_is_about(resources, change, what):
     assert what in [each.what for each in claims(levels) if not each.holds]
 
 
+def test_where_nobody_gains_ratios_are_not_measured_and_the_rest_fails():
+    """Half of the queries gain nowhere: that is a finding, and no gap."""
+    levels = [replace(level, gaining=0.0, gain=0.0, gain_of_gaining=0.0) for level in as_published()]
+    found = {each.what: each for each in claims(levels)}
+    assert {what for what, each in found.items() if each.holds is None} == {
+        "gainers' gain ÷ all's, 50 %",
+        "largest ÷ gainers' gain, 90 %",
+    }
+    half = found["half of the queries gain at"]
+    assert (half.measured, half.holds) == (0, False)
+    everywhere = [replace(level, gaining=1.0) for level in as_published()]
+    assert next(each for each in claims(everywhere) if each.what == half.what).measured == 100
+
+
 def test_figure_6_by_hand():
     """The joins of plan b take in 280 tuples a second; the others as in the worked examples."""
     found = {each.what: each.measured for each in claims(as_published()) if each.figure == "Figure 6"}
@@ -119,7 +133,7 @@ def test_where_half_gain_lies_between_the_levels():
 
 @pytest.mark.parametrize(
     ("measured", "low", "high", "holds"),
-    [(4, 4, 4.5, True), (4.51, 4, 4.5, False), (3.9, 4, None, False), (9, None, 9, True), (None, 0, 1, False)],
+    [(4, 4, 4.5, True), (4.51, 4, 4.5, False), (3.9, 4, None, False), (9, None, 9, True), (None, 0, 1, None)],
 )
 def test_a_claim_holds_within_its_range_ends_included(measured, low, high, holds):
     assert Claim("Figure 1", "it", "so", measured, low=low, high=high).holds is holds

@@ -142,6 +142,20 @@ def test_memory_as_published_holds_every_claim():
     assert [claim.claim for claim in judged(as_published()) if not claim.holds] == []
 
 
+def test_without_a_trace_claims_on_real_arrivals_are_not_measured():
+    memory = {key: runs for key, runs in as_published().items() if key[1] != "real"}
+    found = judged(memory)
+    assert [claim.claim for claim in found if claim.holds is False] == []
+    missing = [claim for claim in found if claim.holds is None]
+    assert {claim.what for claim in missing} == {
+        "two, real: round robin's mean memory ÷ Chain's",
+        "join, real: round robin's mean memory ÷ Chain's",
+    }
+    for claim in missing:
+        assert "no trace was given: --trace FILE" in claim.as_dict()["why"]
+        assert (claim.as_dict()["holds"], claim.as_dict()["verdict"]) == (None, "not measured")
+
+
 @pytest.mark.parametrize(
     ("plan", "policy", "at", "failing"),
     [

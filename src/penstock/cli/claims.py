@@ -10,6 +10,8 @@ from rich.text import Text
 
 from penstock.cli.style import COMPACT, NONE
 
+MARKS = {True: Text("yes", "green"), False: Text("no", "bold red"), None: Text("not measured", "dim")}
+
 
 def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the paper says") -> Table:
     """Return the claims, figure by figure."""
@@ -21,17 +23,18 @@ def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the pap
     for figure, some in groupby(claims, key=lambda each: each["figure"]):
         table.add_row(Text(figure, "dim"))
         for each in some:
-            mark = Text("yes", "green") if each["holds"] else Text("no", "bold red")
+            mark = MARKS[each["holds"]]
             table.add_row(f" {each['what']}", each["published"], each["judged"], _measured(each["measured"]), mark)
     return table
 
 
 def reasons(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return why claims do not hold, each reason once, with the figures it is about."""
+    """Return why claims do not hold or were not measured, each reason once, with the figures it is about."""
     about: dict[str, list[str]] = {}
     for each in claims:
         if each.get("why") and not each["holds"]:
-            about.setdefault(each["why"], []).append(each["figure"])
+            why = each["why"] if each["holds"] is False else f"Not measured. {each['why']}"
+            about.setdefault(why, []).append(each["figure"])
     return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in about.items()]
 
 

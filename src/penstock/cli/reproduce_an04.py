@@ -11,8 +11,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.claims import claims_table
+from penstock.cli.claims import claims_table, reasons
 from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
+from penstock.report.verdicts import counted
 
 
 def an04(
@@ -36,7 +37,7 @@ def an04(
     Exits with 0 whether or not the claims hold.
 
     Examples: `penstock reproduce AN04`; `penstock reproduce AN04 --steps 0 --report an04.html`;
-    `penstock reproduce AN04 --json | jq '.claims[] | select(.holds | not)'`
+    `penstock reproduce AN04 --json | jq '.claims[] | select(.holds == false)'`
     """
     from penstock.experiments.an04.reproduce import reproduced
 
@@ -61,6 +62,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[Any]:
     yield _levels(found["levels"], f"{count} of five streams, seed {found['seed']}")
     yield ""
     yield claims_table(found["claims"])
+    yield from (Text(reason, "dim") for reason in reasons(found["claims"]))
     yield ""
     yield _verdict(found)
     if found["hardest"]:
@@ -91,10 +93,9 @@ def _levels(levels: Sequence[Mapping[str, float]], title: str) -> Table:
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
-    hold = sum(each["holds"] for each in found["claims"])
     off = max(level["exact_error"] for level in found["levels"])
     return (
-        f"{hold} of {len(found['claims'])} claims hold; {found['seconds']:.0f} s. "
+        f"{counted(found['claims'])}; {found['seconds']:.0f} s. "
         f"The exact method is off the best of all plans by {off:.0e} at most."
     )
 

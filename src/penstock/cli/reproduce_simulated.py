@@ -17,6 +17,7 @@ from penstock.cli.claims import claims_table, reasons
 from penstock.cli.reproduce_live import live_tables
 from penstock.cli.signals import Signals
 from penstock.cli.style import in_a_folder, wide_console
+from penstock.report.verdicts import counted
 
 RESULTS = Path("penstock-results")
 TRACES = {"SCLP08": "BC-pAug89.parquet", "BBDM03": "DEC-PKT-1-UDP.parquet"}
@@ -65,7 +66,7 @@ def sclp08(
     the same command goes on. Exits with 0 whether or not the claims hold.
 
     Examples: `penstock reproduce SCLP08 --quick`; `penstock reproduce SCLP08 --trace packets.parquet --report
-    sclp08.html`; `penstock reproduce SCLP08 --json | jq '.claims[] | select(.holds | not)'`
+    sclp08.html`; `penstock reproduce SCLP08 --json | jq '.claims[] | select(.holds == false)'`
     """
     _show([_run("SCLP08", trace, quick, seed, results, master, remote)], report, as_json)
 
@@ -255,9 +256,8 @@ def _show(documents: Sequence[dict[str, Any]], report: Path | None, as_json: boo
             screen.print(reason, style="dim", highlight=False)
         for each in document.get("undecided", ()):
             screen.print(f"Within noise, not judged: {each}.", style="dim", highlight=False)
-        holding = sum(claim["holds"] for claim in document["claims"])
         spent = f"; {document['seconds']:.0f} s" if "seconds" in document else ""
-        screen.print(f"\n{holding} of {len(document['claims'])} claims hold{spent}.\n", highlight=False)
+        screen.print(f"\n{counted(document['claims'])}{spent}.\n", highlight=False)
     if report:
         screen.print(f"{report} has the figures.", highlight=False)
 

@@ -8,7 +8,7 @@ from typing import Any
 class Claim:
     """A statement: in the paper's words, and as a number, in `unit`, that must lie from `low` to `high` to hold.
 
-    Without a measure, None, it does not hold. One end may be open.
+    Without a number, None, it was not measured: it neither holds nor fails. One end may be open.
     """
 
     figure: str
@@ -20,6 +20,8 @@ class Claim:
     high: float | None = None
     why: str = ""
     """Why it does not hold here, where that is known; said only then."""
+    missing: str = "This run has no figure for it."
+    """Why it was not measured; said only then."""
 
     @property
     def judged(self) -> str:
@@ -44,20 +46,27 @@ class Claim:
         return f"{self.what}: {self.judged}"
 
     @property
-    def holds(self) -> bool:
-        """Whether the number is in the range, its ends included.
+    def holds(self) -> bool | None:
+        """Whether the number is in the range, its ends included; None where there is no number.
 
         >>> Claim("Figure 8", "gain at 60 %", "about 4 %", 3.4, "%", 3.5, 4.5).holds
         False
         """
-        if self.measured is None or (self.low is not None and self.measured < self.low):
+        if self.measured is None:
+            return None
+        if self.low is not None and self.measured < self.low:
             return False
         return self.high is None or self.measured <= self.high
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         found = {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}
-        return found | {"why": "" if self.holds else self.why}
+        del found["missing"]
+        why = self.missing if self.holds is None else "" if self.holds else self.why
+        return found | {"verdict": VERDICTS[self.holds], "why": why}
+
+
+VERDICTS = {True: "holds", False: "does not hold", None: "not measured"}
 
 
 def _short(value: float | None) -> str:

@@ -7,15 +7,12 @@ from penstock.report.an04_plots import figures
 from penstock.report.claims import claims_table
 from penstock.report.page import Raw, heading, html, paragraph, plot, table
 from penstock.report.parts import NOTHING
+from penstock.report.verdicts import counted
 
 
 def page(found: Mapping[str, Any]) -> str:
     """Return the report as HTML."""
-    holding = sum(each["holds"] for each in found["claims"])
-    under = (
-        f"{found['queries']:,} random joins of five streams, seed {found['seed']}: "
-        f"{holding} of {len(found['claims'])} claims hold."
-    )
+    under = f"{found['queries']:,} random joins of five streams, seed {found['seed']}: {counted(found['claims'])}."
     return html("AN04: shedding load from joins of streams", under, _parts(found))
 
 

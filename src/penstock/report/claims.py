@@ -8,8 +8,12 @@ from penstock.report.parts import NOTHING
 
 
 def claims_table(claims: Sequence[Mapping[str, Any]]) -> Raw:
-    """Return the claims: published beside measured, and below those that do not hold the reason."""
-    marks = {True: Raw("<span class=good>holds</span>"), False: Raw("<span class=bad>does not hold</span>")}
+    """Return the claims: published beside measured, and why those do not hold, or have no number."""
+    marks = {
+        True: Raw("<span class=good>holds</span>"),
+        False: Raw("<span class=bad>does not hold</span>"),
+        None: Raw("<span class=none>not measured</span>"),
+    }
     rows = [
         (
             each["figure"],

@@ -22,7 +22,7 @@ th { color: var(--soft); font-weight: 500; text-align: left; vertical-align: bot
 th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; white-space: nowrap; }
 small.why { color: var(--soft); }
-.good { color: #1a7f4b; } .bad { color: #c0302b; font-weight: 600; }
+.good { color: #1a7f4b; } .none { color: var(--soft); } .bad { color: #c0302b; font-weight: 600; }
 figure { margin: .8rem 0; }
 """
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from penstock.report.axes import logarithmic
 from penstock.report.claims import claims_table
 from penstock.report.page import Raw, bullets, heading, html, paragraph, plot, styled
+from penstock.report.verdicts import counted
 
 COLOURS = ("#0f7b5f", "#4b7bb5", "#e0a458", "#c0302b", "#7c5cbf", "#5b6576", "#2aa7b8", "#b45309", "#8a9a1c")
 
@@ -15,10 +16,9 @@ COLOURS = ("#0f7b5f", "#4b7bb5", "#e0a458", "#c0302b", "#7c5cbf", "#5b6576", "#2
 def page(documents: Sequence[Mapping[str, Any]]) -> str:
     """Return one page for one paper or several: the claims of each, then its figures."""
     claims = [claim for document in documents for claim in document["claims"]]
-    holding = sum(claim["holds"] for claim in claims)
     names = ", ".join(document["paper"] for document in documents)
     quick = " A quick run: fewer tuples, queries and seeds." if any(d.get("quick") for d in documents) else ""
-    under = f"{holding} of {len(claims)} claims hold.{quick}"
+    under = f"{counted(claims)}.{quick}"
     return html(f"{names}, reproduced", under, (part for document in documents for part in _parts(document)))
 
 
