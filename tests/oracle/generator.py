@@ -149,7 +149,7 @@ class Pool:
         self.made = {}
 
     def some(self, count: int, strategy: Callable, *sources) -> list[Callable]:
-        """`count` different ones, of three for each source and two for each pair; drawn when first asked for."""
+        """`count` different ones, of three for each source, fewer for more; drawn when first asked for."""
         key = tuple(source.name for source in sources)
         if key not in self.made:
             self.made[key] = [self.draw(strategy(*sources)) for _ in range(4 - len(sources))]
@@ -231,6 +231,29 @@ def link(draw, a, b) -> Callable[[Ref, Ref], Twin]:
     return lambda p, q: compare(op, p[left], q[right])
 
 
+@st.composite
+def three(draw, a, b, c) -> Callable[[Ref, Ref, Ref], Twin]:
+    """A condition that can only be asked of three rows at once; sometimes of one with itself."""
+    keys = [columns_of(source, "INT")[0] for source in (a, b, c)]
+    op, small = draw(st.sampled_from(sorted(COMPARISONS))), draw(st.sampled_from(SMALL["INT"]))
+    shape = draw(st.integers(0, 2))
+    if shape == 0:
+        return lambda p, q, r: case(
+            compare("=", p[keys[0]], constant(1)),
+            compare("=", r[keys[2]], constant(small)),
+            compare(op, q[keys[1]], constant(small)),
+        )
+    if shape == 1:
+        return lambda p, q, r: case(
+            compare("=", p[keys[0]], p[keys[0]]),
+            compare("<>", r[keys[2]], constant(small)),
+            compare(op, q[keys[1]], r[keys[2]]),
+        )
+    return lambda p, q, r: any_of(
+        compare("=", q[keys[1]], q[keys[1]]), compare(op, p[keys[0]], arithmetic("+", q[keys[1]], r[keys[2]]))
+    )
+
+
 # --- queries ---
 
 
@@ -261,6 +284,8 @@ def draw_query(draw, name, streams, tables, pool, unit, combined) -> tuple[Query
     for source, ref in zip(sources, refs, strict=True):
         chosen = draw(st.sampled_from([0, 0, 1, 1, 2]))
         conditions += [made(ref) for made in pool.some(chosen, predicate, source)] if chosen else []
+    if len(sources) == 3 and draw(st.booleans()):
+        conditions += [made(*refs) for made in pool.some(1, three, *sources)]
     if draw(rarely(12)):
         conditions.append(compare("<", constant(1), constant(2)))
     where = all_of(*draw(st.permutations(conditions)))
@@ -284,7 +309,9 @@ def draw_select(draw, sources, refs) -> list[tuple[Twin, str | None]]:
         at = draw(st.integers(0, len(sources) - 1))
         source, ref = sources[at], refs[at]
         column, kind = draw(st.sampled_from(list(source.columns)))
-        if draw(st.booleans()):
+        if draw(rarely(6)):  # never NULL, whatever the row
+            output, name = draw(st.sampled_from([constant(3), constant("x"), is_null(ref[column])])), f"c{number}"
+        elif draw(st.booleans()):
             output, name = draw(expression(source, column, kind))(ref), f"c{number}"
         else:
             output, name = ref[column], None if column not in taken else f"c{number}"

@@ -207,6 +207,39 @@ def self_join_rows(seed: int) -> Case:
     return Case([packets, reply_stream(rng, 100, ties=0.6)], [], queries)
 
 
+def self_join_of_three(seed: int) -> Case:
+    """A stream three times: conditions that need all three rows, some that name a column twice."""
+    rng = Random(seed)
+    rows = "s [ROWS 3] AS a, s [ROWS 3] AS b, s [ROWS 3] AS c"
+    mixed = "s [RANGE 200000] AS a, s [ROWS 2] AS b, s [RANGE 100000] AS c"
+    queries = [
+        query("by_case", "a.v AS av, b.v AS bv, c.k", rows, "CASE WHEN a.k = 1 THEN c.k = 2 ELSE b.v >= 18 END"),
+        query("itself", "a.v AS av, b.k, c.v AS cv", mixed, "CASE WHEN a.k = a.k THEN c.j = 1 ELSE b.v >= 18 END"),
+        query("either", "a.v AS av, b.v AS bv, c.v AS cv", mixed, "(b.j = b.j AND a.k > 1) OR a.v + b.v < c.v"),
+        query("pair", "a.v AS av, b.v AS bv", "s [ROWS 4] AS a, s [ROWS 4] AS b", "a.k = a.k OR a.v > b.v"),
+    ]
+    return Case([keyed_stream(rng, "s", 60, keys=4, files=6)], [], queries)
+
+
+def never_null(seed: int) -> Case:
+    """Columns that are never NULL in some jobs and may be in others: constants, CASE, COALESCE."""
+    rng = Random(seed)
+    rows = [(maybe(rng, rng.randint(0, 9)), maybe(rng, rng.choice(HOSTS)), at) for at in times(rng, 120, ties=0.1)]
+    events = stream("events", [("n", "INT"), ("host", "STRING"), ("at", "TIMESTAMP")], rows, rng, files=9)
+    pair = "events [ROWS 3] AS e, events [ROWS 3] AS f"
+    queries = [
+        query("constant", "1 AS one, 'x' AS x, e.n", "events AS e", "e.n > 2"),
+        query(
+            "known",
+            "coalesce(e.n, 0) AS n, CASE WHEN e.n IS NULL THEN 'no' ELSE 'yes' END AS known",
+            "events AS e",
+        ),
+        query("joined", "coalesce(e.n, f.n, 0) AS n, 'x' AS x, f.host", pair, "e.host = f.host"),
+        query("marked", "CASE WHEN e.n = f.n THEN 1 ELSE 0 END AS same, e.n IS NULL AS none", pair, "e.n >= f.n"),
+    ]
+    return Case([events], [], queries)
+
+
 def shared_prefix(seed: int) -> Case:
     """Several queries with common selections, a common join, and constants that differ."""
     rng = Random(seed)
@@ -402,6 +435,8 @@ SHAPES: dict[str, Callable[[int], Case]] = {
     "five_way": five_way,
     "self_join": self_join,
     "self_join_rows": self_join_rows,
+    "self_join_of_three": self_join_of_three,
+    "never_null": never_null,
     "shared_prefix": shared_prefix,
     "null_keys": null_keys,
     "equal_timestamps": equal_timestamps,

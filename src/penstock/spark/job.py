@@ -259,7 +259,12 @@ class Builder:
         window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
         parts = max(1 + window.num_rows // PARTITION_ROWS, self._work.partitions)
-        rows = Rows(self._frames.of(window, parts))
+        frame = self._frames.of(window, parts)
+        if not window.num_rows:
+            # One frame serves all windows without rows, and in a join with itself Spark takes `a.k = a.k` for
+            # `a.k = b.k`, so every use gets columns of its own.
+            frame = frame.selectExpr(*(named(quoted(each), each) for each in window.column_names))
+        rows = Rows(frame)
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)
