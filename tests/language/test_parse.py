@@ -301,6 +301,51 @@ def test_settings():
     }
 
 
+@pytest.mark.parametrize("roll", ["64MB", "1 min", "64 MiB, 90 s", "1 h,1GB"])
+def test_when_files_are_rolled(roll):
+    assert Script.parse(f"SET roll = '{roll}'").settings == {"roll": roll}
+
+
+@pytest.mark.parametrize(
+    ("roll", "says"),
+    [
+        ("64", "must be a size, a time or both, as '64MB', '1 min' or '64MB, 1 min'"),
+        ("'64'", "must be a size, a time or both"),
+        ("''", "must be a size, a time or both"),
+        ("true", "must be a size, a time or both"),
+        ("'64MB,'", "must be a size, a time or both"),
+        ("'64MB, 1 GB'", "has two sizes"),
+        ("'1 s, 64MB, 1 min'", "has two times"),
+        ("'0 s'", "give more than 0"),
+        ("'0MB'", "is not a number of bytes"),
+        ("'64 parsecs'", "'parsecs' is not a unit"),
+    ],
+)
+def test_files_that_cannot_be_rolled_so(roll, says):
+    found = refusal(f"SET roll = {roll}").message
+    assert "setting 'roll'" in found
+    assert says in found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("straße", "STRASSE"), ("\u00e5ngstr", "\u212bngstr"), ("\ud55c", "\u1112\u1161\u11ab"), ("is", "i\u017f")],
+)
+def test_queries_that_would_share_a_folder_where_case_is_ignored(one, other):
+    """In Unicode: sharp s, the sign for angstrom, a Korean syllable composed and in parts, long s."""
+    first, second = (f"CREATE QUERY {name} AS SELECT src FROM packets;" for name in (one, other))
+    text = f"{DECLARED}{first}\n{second}"
+    found = refusal(text)
+    assert "would share the folder" in found.message or "already a query" in found.message
+    assert (found.line, found.column) == (text.count("\n") + 1, 1)
+    assert list(Script.parse(f"{DECLARED}{first}DROP QUERY {one};{second}").queries) == [other]
+
+
+def test_queries_whose_folders_would_be_taken_for_ours():
+    found = refusal(f"{DECLARED}CREATE QUERY _groups AS SELECT src FROM packets")
+    assert "the name of a query may not begin with _" in found.message
+
+
 def test_a_query_can_be_dropped_and_made_anew():
     made = "CREATE QUERY q AS SELECT src FROM packets;"
     script = Script.parse(f"{DECLARED}{made} DROP QUERY Q; CREATE QUERY Q AS SELECT bytes FROM packets;")

@@ -13,15 +13,14 @@ from functools import cached_property
 from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
-from penstock.language.names import name_key
 from penstock.language.statements import CONSTANTS, Column, FromItem, Output, QueryDef, TableDef
 from penstock.language.translate import may_fail, places_in
 from penstock.language.types import ColumnType
 
 MEMBER = "__q"
 """The column of a group's rows that says whose they are."""
-QUERY = "query"
-"""What that column is called in files, where it holds names: a result of this name is not grouped."""
+QUERY = "__query"
+"""What that column is called in files, where it holds names."""
 Value = int | float | str | Decimal
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
@@ -101,8 +100,6 @@ class Group:
 
 def form_of(query: QueryDef) -> tuple[Form, tuple[Value, ...]] | None:
     """Return the form of a query and its constants; None if it has no constant that could differ."""
-    if any(name_key(output.name) == QUERY for output in query.outputs):
-        return None
     slots = _Slots(query)
     conditions = sorted(map(slots.opened, query.conditions), key=lambda part: (part.text, str(part.values)))
     outputs = [slots.opened(output.expression) for output in query.outputs]

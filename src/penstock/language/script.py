@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from penstock.errors import ScriptError, nearest
 from penstock.language.names import name_key
@@ -70,6 +71,7 @@ class Script:
         source = Text(text.removeprefix("\ufeff"), self.name)
         relations = self.relations
         queries = {name_key(name) for name in self.queries}
+        folders = {folded(name): name for name in self.queries}
         for tokens in statements(source):
             statement = parsed_statement(tokens, relations)
             if isinstance(statement, StreamDef | TableDef):
@@ -79,12 +81,15 @@ class Script:
             elif isinstance(statement, QueryDef):
                 if name_key(statement.name) in queries:
                     source.fail(f"there is already a query {statement.name!r}", statement.span)
+                _check_folder(statement, folders, source)
                 queries.add(name_key(statement.name))
+                folders[folded(statement.name)] = statement.name
             elif isinstance(statement, Drop):
                 if name_key(statement.name) not in queries:
                     hint = nearest(name_key(statement.name), queries)
                     source.fail(f"there is no query {statement.name!r} to drop.{hint}", statement.span)
                 queries.remove(name_key(statement.name))
+                folders.pop(folded(statement.name), None)
             yield statement
 
     def with_statements(self, more: Iterable[Statement]) -> "Script":
@@ -105,3 +110,28 @@ class Script:
                     name = next(name for name in queries if name_key(name) == name_key(statement.name))
                     del queries[name]
         return replace(self, streams=streams, tables=tables, queries=queries, settings=settings)
+
+
+def folded(name: str) -> str:
+    """Return a name as file systems that ignore case compare it: names that are equal then share a folder.
+
+    >>> folded("Straße") == folded("STRASSE"), folded("a") == folded("b")
+    (True, False)
+    """
+    return normalize("NFD", normalize("NFD", name).casefold())
+
+
+def _check_folder(query: QueryDef, folders: Mapping[str, str], source: Text) -> None:
+    """Refuse a query whose results could not have a folder of their own."""
+    if query.name.startswith("_"):
+        message = (
+            "the name of a query may not begin with _: results go to a folder of that name, and those are ours"
+        )
+        source.fail(message, query.span)
+    other = folders.get(folded(query.name))
+    if other is not None:
+        source.fail(
+            f"query {query.name!r} would share the folder of query {other!r} on file systems that ignore case: "
+            "give it another name",
+            query.span,
+        )

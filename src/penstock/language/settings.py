@@ -1,9 +1,40 @@
 """SET name = value: the settings there are, what they mean, and what they may be."""
 
+import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from penstock.errors import nearest
-from penstock.language.values import Value, duration, size
+from penstock.language.values import UNITS_US, Value, duration, size, unit_of
+
+
+class Roll(NamedTuple):
+    """When a result file is closed and another begun: at a size, or at an age."""
+
+    bytes: int = 64 * 1000 * 1000
+    seconds: float = math.inf
+
+    @classmethod
+    def of(cls, value: Value) -> "Roll":
+        """Return when files are closed, or raise ValueError.
+
+        >>> Roll.of("1MB, 1 min")
+        Roll(bytes=1000000, seconds=60.0)
+        """
+        size_given = time_given = None
+        for part in str(value).split(","):
+            if not isinstance(value, str) or not unit_of(part):
+                raise ValueError("must be a size, a time or both, as '64MB', '1 min' or '64MB, 1 min'")
+            is_time = unit_of(part).upper() in UNITS_US
+            if (time_given if is_time else size_given) is not None:
+                raise ValueError(f"{value!r} has two {'times' if is_time else 'sizes'}")
+            if is_time:
+                time_given = duration(part) / 1e6
+            else:
+                size_given = size(part)
+        if time_given == 0:
+            raise ValueError("a file needs some time to be written: give more than 0")
+        return cls(size_given or cls().bytes, time_given or cls().seconds)
 
 
 def _policy(value: Value) -> str:
@@ -30,6 +61,11 @@ def _truth(value: Value) -> bool:
     return value
 
 
+def _roll(value: Value) -> str:
+    Roll.of(value)
+    return str(value)
+
+
 SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
     "policy": (_policy, "the scheduling policy, as `penstock policies` lists them"),
     "qos": (_text, "goals for the choice of the policy, as 'minimize avg_response 0.7, minimize queue_size 0.3'"),
@@ -43,7 +79,11 @@ SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
     "optimize": (_truth, "whether joins of several streams run in the order that costs least; true unless set"),
     "in_flight": (_whole, "how many jobs run at the same time"),
     "quantum": (duration, "how long a train of several units may take, as '500 ms'; 0: one unit a job"),
-    "publish": (duration, "how often groups publish to their queries' folders, as '30 s'; unset: at the end"),
+    "publish": (
+        duration,
+        "how often results are published to the queries' folders: '5 s' unless set; 0: at the end",
+    ),
+    "roll": (_roll, "when a result file is closed: at a size, an age or both; '64MB' unless set"),
     "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, as '100 ms'"),
 }
 

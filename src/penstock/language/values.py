@@ -74,6 +74,15 @@ def size(value: object) -> int:
     return int(found)
 
 
+def unit_of(text: str) -> str:
+    """Return the unit in '512MB' or '5 s'; nothing in a plain number.
+
+    >>> unit_of("512MB"), unit_of("5 s"), unit_of("5")
+    ('MB', 's', '')
+    """
+    return _split(text)[1]
+
+
 def _split(text: str) -> tuple[str, str]:
     text = text.strip()
     end = next((place for place, char in enumerate(text) if char.isalpha()), len(text))
