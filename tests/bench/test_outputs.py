@@ -73,10 +73,11 @@ def test_a_fanned_out_batch_counts_from_its_marker(tmp_path):
     assert [output.committed for output in fan_out(tmp_path)] == [101, 105]
 
 
-def test_published_copies_of_a_group_do_not_count(tmp_path):
-    written(tmp_path / "_groups" / "g1" / "x" / "part-1.parquet", 101, sent=[0, 0, 0], query=["q0", "q1", "q0"])
-    written(tmp_path / "query=q0" / "part-1.parquet", 130, sent=[0, 0])
-    written(tmp_path / "query=alone" / "part-1.parquet", 102, sent=[0])
+def test_files_of_jobs_count_and_what_is_published_from_them_does_not(tmp_path):
+    part = "part-0001-00000001.parquet"
+    written(tmp_path / "_groups" / "group 1" / part, 101, sent=[0, 0, 0], __query=["q0", "q1", "q0"])
+    written(tmp_path / "q0" / part, 130, sent=[0, 0])
+    written(tmp_path / "_recent" / "alone" / part.replace("1.", "2."), 102, sent=[0])
     outputs = list(penstock(tmp_path))
     assert totals(outputs) == {"q0": 2, "q1": 1, "alone": 1}
     assert max(output.committed for output in outputs) == 102
@@ -84,7 +85,7 @@ def test_published_copies_of_a_group_do_not_count(tmp_path):
 
 def test_files_belong_to_the_part_in_which_they_were_committed(tmp_path):
     for number, at in ((1, 100.0), (2, 101.5), (3, 102.0)):
-        written(tmp_path / "query=q" / f"part-{number}.parquet", at, sent=[0])
+        written(tmp_path / "_recent" / "q" / f"part-0001-0000000{number}.parquet", at, sent=[0])
     assert [output.committed for output in between(list(penstock(tmp_path)), 100.5, 102.0)] == [101.5]
 
 

@@ -7,10 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
+from penstock.spark.parquet import Parquet
 
 runner = CliRunner()
 TINY = """
@@ -42,6 +44,8 @@ def script(tmp_path):
         ["--chunk-rows", "0"],
         ["--batch-rows", "-5"],
         ["--overwrite"],
+        ["--append"],
+        ["--append", "--overwrite", "--out", "results"],
         ["--policy", "hrn"],
         ["--policy", "hr_oracle"],
         ["--policy", "bsd.evry(3)"],
@@ -63,6 +67,18 @@ def test_help_has_examples():
     result = runner.invoke(app, ["run", "--help"])
     assert result.exit_code == 0
     assert "penstock run files.sql --drain --out results" in result.stdout
+
+
+def test_a_folder_with_results_is_told_before_spark_starts(script, tmp_path):
+    sink = Parquet(tmp_path / "out")
+    sink.open("small", pa.schema([("a", pa.int32())]))
+    sink.close()
+    command = penstock("run", script, "--out", tmp_path / "out", "--quiet")
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "holds results already (small): choose another folder" in result.stderr
+    assert "--append" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def penstock(*arguments):

@@ -32,7 +32,7 @@ def sorted_rows(rows: Iterable[tuple]) -> list[tuple]:
 
 
 def result_files(out_dir: Path | str, query_name: str) -> list[Path]:
-    folder = Path(out_dir) / f"query={query_name}"
+    folder = Path(out_dir) / query_name
     return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
 
 
@@ -45,7 +45,7 @@ def read_columns(out_dir: Path | str, query_name: str) -> list[str]:
 
 
 def read_rows(out_dir: Path | str, query_name: str) -> list[tuple]:
-    """The rows in out_dir/query=NAME/*.parquet, sorted; timestamps as naive UTC. No files: no rows."""
+    """The rows in out_dir/NAME/*.parquet, sorted; timestamps as naive UTC. No files: no rows."""
     files = result_files(out_dir, query_name)
     if files:
         read_columns(out_dir, query_name)
@@ -53,7 +53,7 @@ def read_rows(out_dir: Path | str, query_name: str) -> list[tuple]:
 
 
 def file_rows(path: Path) -> list[tuple]:
-    # One file by itself: the query=NAME in its path must not become a column.
+    # One file by itself: a NAME=VALUE in its path must not become a column.
     table = pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read()
     columns = [column_values(column) for column in table.columns]
     return list(zip(*columns, strict=True))

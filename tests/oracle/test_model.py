@@ -150,7 +150,7 @@ def test_every_shape_can_be_written(tmp_path):
 
 
 def test_reading_results_back(tmp_path):
-    folder = tmp_path / "query=q"
+    folder = tmp_path / "q"
     folder.mkdir()
     plain = [("k", pa.int32()), ("at", pa.timestamp("us")), ("x", pa.float64())]
     zoned = [("k", pa.int32()), ("at", pa.timestamp("us", tz="Europe/Vienna")), ("x", pa.float64())]

@@ -3,6 +3,7 @@
 import time
 from random import Random
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -143,6 +144,26 @@ def test_groups_are_published_while_they_run(tmp_path, spark):
                 until_published(out)
     assert list((out / "_groups").rglob("*.parquet")) == []
     assert [(v,) for v in range(40)] == read_rows(out, "q0")
+
+
+def test_a_result_column_named_query(tmp_path, spark):
+    """DuckDB reads the data, not the folder's name; such queries run as a group, too, and a later run appends."""
+    data, out = tmp_path / "a", tmp_path / "out"
+    data.mkdir()
+    pq.write_table(ps_table(range(10)), data / "p.parquet")
+    script = f"CREATE STREAM a (k INT, v INT) FROM files WITH (path = '{data}', format = 'parquet');" + "".join(
+        f"CREATE QUERY n{n} AS SELECT v AS query FROM a WHERE v >= {n};" for n in (3, 5)
+    )
+    for run in (1, 2):
+        with ps.started(script, out=out, append=run == 2, drain=True, spark=spark) as running:
+            [group] = running._runtime.engine.plan.groups.values()
+            assert set(group.members) == {"n3", "n5"}
+            running.wait()
+        for n in (3, 5):
+            found = duckdb.sql(f"SELECT query FROM '{out}/n{n}/*.parquet' ORDER BY query").fetchall()
+            assert found == [(v,) for v in range(n, 10) for _ in range(run)]
+            assert sorted(ps.read(out, f"n{n}")["query"].to_pylist()) == [v for (v,) in found]
+            assert len(list((out / f"n{n}").iterdir())) == 1
 
 
 def until_published(out):

@@ -155,7 +155,7 @@ def test_late_and_malformed_rows_are_turned_away_with_count_and_reason(tmp_path,
     stream = found.summary.streams["a"]
     assert (stream.rows, stream.late, stream.malformed) == (7, 1, 4)
     assert sorted(ps.read(tmp_path / "out", "q").column("v").to_pylist()) == [1, 4]
-    [file] = (tmp_path / "out" / "_rejected" / "stream=a").glob("*.parquet")
+    [file] = (tmp_path / "out" / "_rejected" / "a").glob("*.parquet")
     rejected = pq.ParquetFile(file).read().to_pylist()
     assert [(row["seq"], row["kind"]) for row in rejected] == [
         (1, "malformed"),

@@ -140,7 +140,7 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
         counts = {"late": stream.late, "malformed": stream.malformed}
         if any(counts.values()):
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
-            where = f"they are in {out}/_rejected/stream={name}" if out else "--out DIR would have kept them"
+            where = f"they are in {out}/_rejected/{name}" if out else "--out DIR would have kept them"
             found.append(Text(f"{name}: rows turned away: {kinds}; {where}", style="yellow"))
     if summary.rows_dropped:
         found.append(_shed(summary))
@@ -152,5 +152,5 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
         for name in summary.failed
     ]
     if out:
-        found.append(Text(f"results are in {out}/query=NAME; penstock.read({str(out)!r}, NAME) returns them"))
+        found.append(Text(f"results are in {out}/NAME; penstock.read({str(out)!r}, NAME) returns them"))
     return found

@@ -43,9 +43,12 @@ def run(
         bool, typer.Option("--drain", help="End when the streams have ended and everything is worked off.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write results to DIR/query=NAME, as parquet.", metavar="DIR")
+        Path | None, typer.Option(help="Write results to DIR/NAME/*.parquet, a folder a query.", metavar="DIR")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the results that are in DIR.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Remove the results of earlier runs that are in DIR.")
+    ] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to the results that are in DIR.")] = False,
     master: Annotated[
         str | None, typer.Option(help="Run on this Spark master; without, on this machine.", metavar="URL")
     ] = None,
@@ -72,6 +75,7 @@ def run(
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
     `penstock run files.sql --drain --out results`;
+    `penstock run files.sql --drain --out results --append`;
     `penstock run traffic.sql --seconds 10 --json | jq .queries`
     """
     if master and remote:
@@ -83,6 +87,10 @@ def run(
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
     settings = spark_conf(conf, driver_memory, packages, remote)
+    if append and out is None:
+        raise typer.BadParameter("there is nothing to append to without --out", param_hint="--append")
+    if append and overwrite:
+        raise typer.BadParameter("append to the results in DIR or overwrite them, not both", param_hint="--append")
     from penstock.cli.watch import Watcher, stamp_of
     from penstock.language.script import Script
 
@@ -104,6 +112,7 @@ def run(
                     script,
                     out=out,
                     overwrite=overwrite,
+                    append=append,
                     show=show,
                     on_rows=examples.take if out is None else None,
                     policy=None if policy is None else chosen,

@@ -15,9 +15,10 @@ from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
 from penstock.spark.checks import check_script, choosing_of
+from penstock.spark.parquet import Parquet
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import prepared, spark_session
-from penstock.spark.sinks import Callback, Called, Memory, Parquet, Screen, Sink
+from penstock.spark.sinks import Callback, Called, Memory, Screen, Sink
 from penstock.spark.summary import Summary
 
 
@@ -104,6 +105,7 @@ def started(
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
+    append: bool = False,
     on_rows: Callback | None = None,
     show: bool = False,
     policy: str | Policy | None = None,
@@ -127,7 +129,7 @@ def started(
     """
     with ExitStack() as stack:
         runtime, memory = _opened(
-            stack, script, out, overwrite, on_rows, show, master, remote, spark, conf, spark_log,
+            stack, script, out, overwrite, append, on_rows, show, master, remote, spark, conf, spark_log,
             policy=policy, qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows,
             batch_rows=batch_rows, on_event=on_event, on_tick=on_tick,
         )  # fmt: skip
@@ -140,6 +142,7 @@ def run(
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
+    append: bool = False,
     on_rows: Callback | None = None,
     show: bool = False,
     policy: str | Policy | None = None,
@@ -162,17 +165,18 @@ def run(
     `script` is a `Script`, the path of a file, or the text itself. With `drain`, the run ends when the streams
     have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
-    `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. `policy`
-    goes before the script's own, and stays. Without it, `qos` and `selector` go before the script's own: goals, as
-    a text, `Goals` or a mapping from statistic to weight, and what chooses the policy by them. `chunk_rows` bounds
-    a chunk, `batch_rows` what one job takes of a queue. The session is `spark` if given, else the active one, else
-    one is made for the run: local, on `master`, or on a Connect server at `remote`, with the settings of Spark in
-    `conf`; with `spark_log`, what Spark says itself is let through to stderr. A local one has a quarter of the
-    machine's memory as heap, unless `conf` has another `spark.driver.memory`.
+    `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. If `out`
+    holds results of earlier runs, `overwrite` removes them and `append` adds to them. `policy` overrides the
+    script's own, and stays. Without it, `qos` and `selector` override the script's own: goals, as a text, `Goals`
+    or a mapping from statistic to weight, and what chooses the policy by them. `chunk_rows` bounds a chunk,
+    `batch_rows` what one job takes of a queue. The session is `spark` if given, else the active one, else one is
+    made for the run: local, on `master`, or on a Connect server at `remote`, with the settings of Spark in `conf`;
+    with `spark_log`, what Spark says itself is let through to stderr. A local one has a quarter of the machine's
+    memory as heap, unless `conf` has another `spark.driver.memory`.
     """
     with started(
-        script, out=out, overwrite=overwrite, on_rows=on_rows, show=show, policy=policy, qos=qos,
-        selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
+        script, out=out, overwrite=overwrite, append=append, on_rows=on_rows, show=show, policy=policy,
+        qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
         master=master, remote=remote, spark=spark, conf=conf, spark_log=spark_log, on_event=on_event,
         on_tick=on_tick,
     ) as running:  # fmt: skip
@@ -208,6 +212,7 @@ def _opened(
     script: Script | str | Path,
     out: str | Path | None,
     overwrite: bool,
+    append: bool,
     on_rows: Callback | None,
     show: bool,
     master: str | None,
@@ -223,7 +228,9 @@ def _opened(
     sinks: list[Sink] = []
     memory: Memory | None = None
     if out is not None:
-        sinks.append(Parquet(out, overwrite=overwrite))
+        files = Parquet(out, overwrite=overwrite, append=append, roll=program.settings.get("roll"))
+        stack.callback(files.release)
+        sinks.append(files)
     if on_rows is not None:
         sinks.append(Called(on_rows))
     if show:

@@ -35,7 +35,7 @@ def emitted_by(
     ideal_s: float,
     tally: Tally | None = None,
 ) -> pa.Table | None:
-    """Count a group's results, and return them with a column `query`; None if there are none.
+    """Count a group's results, and return them with a column `__query`; None if there are none.
 
     Rows that a member does not see, because it came later or had ended, and rows of members that have gone are
     left out.
@@ -97,7 +97,7 @@ def _count(
 
 
 def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Return the rows of each query of a table with a column `query`, without that column."""
+    """Return the rows of each query of a table with a column `__query`, without that column."""
     whose = rows.column(QUERY).combine_chunks()
     if isinstance(whose, pa.ChunkedArray):
         whose = whose.chunk(0)

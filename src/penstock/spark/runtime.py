@@ -52,6 +52,7 @@ from penstock.spark.summary import Counts, Summary, join_summaries, query_summar
 POLICY = "bsd"
 MEMORY = 256 * 1024 * 1024
 QUANTUM_US = 500_000
+PUBLISH_US = 5_000_000
 IN_FLIGHT = 1
 _NAP_S, _BUSY_NAP_S = 0.01, 0.03
 _RELEARN_US, _LENT_S = 1_000_000, 0.1
@@ -150,7 +151,8 @@ class Runtime:
         self._napped_us = 0
         self._refresh = Refresh(self._tick)
         self._choosing, self._learning, self._relearning = Stopwatch(), Stopwatch(), Stopwatch()
-        self._publish_us = settings.get("publish")
+        self._publish_us = settings.get("publish", PUBLISH_US)
+        self._publish_took_us = 0
         self._publisher = ThreadPoolExecutor(1, thread_name_prefix="penstock-publish")
         self._publishing: Future[object] | None = None
         self._peak = 0
@@ -207,6 +209,7 @@ class Runtime:
                 name = self.engine.policy.name
                 self._on_event(f"policy {name} knows the future; here it takes what was measured")
             self._selecting.begin(self._started)
+            self._publish()
             with ThreadPoolExecutor(self._in_flight, thread_name_prefix="penstock-job") as pool:
                 try:
                     self._loop(pool)
@@ -585,7 +588,9 @@ class Runtime:
 
     def _watch(self) -> None:
         self._selecting.look(self._now)
-        if self._publish_us and self._now - self._published >= self._publish_us:
+        # Thousands of queries take a while to publish: not more than a tenth of the time
+        wait_us = max(self._publish_us, 10 * self._publish_took_us)
+        if self._publish_us and self._now - self._published >= wait_us:
             self._publish()
         self._refresh.at(self._clock.now_us())
 
@@ -601,8 +606,10 @@ class Runtime:
             self._publishing = self._publisher.submit(self._publish_all)
 
     def _publish_all(self) -> None:
+        start = self._clock.now_us()
         for sink in self._sinks:
             sink.publish()
+        self._publish_took_us = self._clock.now_us() - start
 
     def look(self) -> Summary:
         """Look at how the run stands, and remember it for whoever asks from another thread."""

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.bench.weighted import Counts, Responses, responses
+from penstock.language.group import QUERY
+from penstock.spark.layout import staged_in
 
 
 @dataclass(frozen=True)
@@ -64,19 +66,16 @@ def fan_out(out: Path) -> Iterator[Output]:
 
 
 def penstock(out: Path) -> Iterator[Output]:
-    """Yield what Penstock wrote: files of groups, told apart by a column `query`, and files of single queries.
+    """Yield what Penstock's jobs wrote: files of groups, told apart by a column, and files of single queries.
 
-    The results of a group are published to the folders of its queries later; those copies do not count.
+    They are published to the folders of queries at the end; those copies do not count.
     """
-    published: set[str] = set()
-    for file in sorted((out / "_groups").rglob("*.parquet")):
-        output = _read(file, file.stat().st_mtime, "", by="query")
-        published.update(output.counts)
-        yield output
-    for folder in sorted(out.glob("query=*")):
-        name = folder.name.removeprefix("query=")
-        for file in () if name in published else sorted(folder.glob("*.parquet")):
-            yield _read(file, file.stat().st_mtime, name)
+    for staged in staged_in(out):
+        committed = staged.path.stat().st_mtime
+        if staged.place is None:
+            yield _read(staged.path, committed, "", by=QUERY)
+        else:
+            yield _read(staged.path, committed, staged.place)
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[Output]]] = {

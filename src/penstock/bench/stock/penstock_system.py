@@ -19,12 +19,13 @@ def penstock_session(heap: str) -> Iterator[SparkSession]:
 
 
 def script_of(workload: Workload, folder: Path) -> str:
-    """Return the script: streams, tables, queries.
+    """Return the script: streams, tables, queries. Files of jobs stay as they are: they say when results came.
 
     >>> from penstock.bench.stock.filters import Filters
     >>> print(script_of(Filters(1), Path("/f")))
     CREATE STREAM s (k INT, v INT, sent BIGINT) FROM files WITH (path = '/f/in/s', format = 'parquet');
     CREATE QUERY q0 AS SELECT k, v, sent FROM s WHERE v >= 0 AND v < 100;
+    SET publish = '0 s';
     """
     lines = []
     for stream in workload.streams:
@@ -34,7 +35,7 @@ def script_of(workload: Workload, folder: Path) -> str:
     for name, columns in workload.tables.items():
         lines.append(f"CREATE TABLE {name} ({columns}) FROM parquet WITH (path = '{folder}/{name}.parquet');")
     lines += [f"CREATE QUERY {query.name} AS {query.penstock};" for query in workload.queries]
-    return "\n".join(lines)
+    return "\n".join([*lines, "SET publish = '0 s';"])
 
 
 class Penstock:

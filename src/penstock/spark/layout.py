@@ -1,0 +1,171 @@
+"""An output folder: what is where, and whose it is.
+
+- ``NAME/part-*.parquet``: results of a query;
+- ``_rejected/STREAM/part-*.parquet``: rows that were turned away;
+- ``_recent``, ``_groups``: results of jobs that are not published yet;
+- ``_writing``: files that are not finished yet;
+- ``_penstock.jsonl``: the manifest, with the runs and the queries whose results are here;
+- ``_running``: a run writes here, or broke off.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+MANIFEST = "_penstock.jsonl"
+RUNNING = "_running"
+GROUPS = "_groups"
+RECENT = "_recent"
+REJECTED = "_rejected"
+WRITING = "_writing"
+
+PartId = tuple[int, int]
+"""Number of the run, and of the part in it. No two parts of a folder have the same; later ones are larger."""
+
+_PART = re.compile(r"part-(\d{4,})-(\d{8,})\.parquet")
+
+
+def part_name(part: PartId) -> str:
+    """Return the name of a part's file; names sort as parts do.
+
+    >>> part_name((1, 12))
+    'part-0001-00000012.parquet'
+    """
+    return f"part-{part[0]:04d}-{part[1]:08d}.parquet"
+
+
+def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
+    """Return the files of parts in a folder, in their order; whatever else is there is not ours."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        match = _PART.fullmatch(path.name)
+        if match is not None:
+            found.append(((int(match[1]), int(match[2])), path))
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A part that is not published yet; `place` is the folder its rows belong to, None if its rows tell."""
+
+    part: PartId
+    path: Path
+    place: str | None
+
+
+def staged_in(out: Path) -> list[Staged]:
+    """Return the parts of an output folder that are not published yet, in their order, without gaps.
+
+    Parts may come while folders are listed, a later one be seen and an earlier one not. So those that are there
+    before the second listing are returned.
+    """
+    last = max((each.part for each in _staged_in(out)), default=None)
+    if last is None:
+        return []
+    return sorted((each for each in _staged_in(out) if each.part <= last), key=lambda each: each.part)
+
+
+def _staged_in(out: Path) -> Iterator[Staged]:
+    for group in (out / GROUPS).glob("*"):
+        for part, path in parts_in(group):
+            yield Staged(part, path, None)
+    for pattern in ("[!_]*", f"{REJECTED}/*"):
+        for folder in (out / RECENT).glob(pattern):
+            place = str(folder.relative_to(out / RECENT))
+            for part, path in parts_in(folder):
+                yield Staged(part, path, place)
+
+
+def is_older(out: Path) -> bool:
+    """Whether a folder holds results without a manifest: an older Penstock wrote none."""
+    ours = (out / name for name in (GROUPS, RECENT, REJECTED))
+    return not (out / MANIFEST).exists() and (any(out.glob("query=*")) or any(path.exists() for path in ours))
+
+
+@dataclass
+class Manifest:
+    """The runs and the queries whose results are in a folder. Each line of the file is one entry."""
+
+    path: Path
+    runs: int = 0
+    queries: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The types of the columns by name, for each query."""
+
+    @classmethod
+    def read(cls, out: Path) -> Self:
+        """Read the manifest of a folder; without one, no results are there."""
+        found = cls(out / MANIFEST)
+        try:
+            lines = found.path.read_text(encoding="utf-8").splitlines()
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # it was cut off by a crash
+            if "run" in entry:
+                found.runs = entry["run"]
+            elif _is_plain(entry["query"]):
+                found.queries[entry["query"]] = entry["columns"]
+        return found
+
+    def begin(self, started: str) -> None:
+        """Note that another run begins."""
+        if self.runs:
+            self._append_text("\n")  # a crash may have cut the last line off
+        self.runs += 1
+        self._append({"run": self.runs, "started": started})
+
+    def add(self, queries: Mapping[str, Mapping[str, str]]) -> None:
+        """Note queries with their columns, before their folders are made."""
+        new = {name: columns for name, columns in queries.items() if name not in self.queries}
+        self._append(*({"query": name, "columns": columns} for name, columns in new.items()))
+        self.queries.update(new)
+
+    def _append(self, *entries: Mapping[str, object]) -> None:
+        self._append_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
+
+    def _append_text(self, text: str) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name can be a query's: nothing else is ever removed."""
+    return name[:1] not in ("", "_", ".") and Path(name).name == name
+
+
+def remove_results(out: Path, manifest: Manifest) -> None:
+    """Remove the files that Penstock wrote, and the folders that are empty then; anything else stays."""
+    places = [out / name for name in manifest.queries]
+    for above in (GROUPS, f"{RECENT}/{REJECTED}", RECENT, REJECTED):
+        places += [*(out / above).glob("*"), out / above]
+    for place in places:
+        for _, path in parts_in(place):
+            path.unlink()
+        _remove_if_empty(place)
+    remove_unfinished(out)
+    manifest.path.unlink(missing_ok=True)
+
+
+def remove_unfinished(out: Path) -> None:
+    """Remove files that a run was writing when it broke off."""
+    for path in (out / WRITING).glob("part-*.tmp"):
+        path.unlink()
+    _remove_if_empty(out / WRITING)
+
+
+def remove_staging(out: Path) -> None:
+    """Remove the folders of parts that are not published, where they are empty."""
+    for above in (GROUPS, f"{RECENT}/{REJECTED}", RECENT, WRITING):
+        for folder in [*(out / above).glob("*"), out / above]:
+            _remove_if_empty(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+        folder.rmdir()
