@@ -2,6 +2,7 @@
 
 import typer
 
+from penstock.cli.bench_chart import chart
 from penstock.cli.bench_deciding import deciding
 from penstock.cli.bench_optimizer import optimizer
 from penstock.cli.bench_orders import orders
@@ -16,7 +17,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator):
+for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator, chart):
     bench.command()(command)
 
 
