@@ -107,9 +107,8 @@ class Manifest:
                 entry = json.loads(line)
             except ValueError:
                 continue  # it was cut off by a crash
-            if "run" in entry:
-                found.runs = entry["run"]
-            elif _is_plain(entry["query"]):
+            found.runs = entry.get("run", found.runs)
+            if _is_plain(entry.get("query", "")):
                 found.queries[entry["query"]] = entry["columns"]
         return found
 
