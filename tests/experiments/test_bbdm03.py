@@ -54,7 +54,7 @@ def test_without_a_trace_the_real_data_have_no_measure():
     claims = made.claims(Found(cells, {cell.key: {"mean": 1.0, "peak": 2.0} for cell in cells}))
     unknown = [claim for claim in claims if claim.measured is None]
     assert {claim.what.split(":")[0] for claim in unknown} == {"two, real", "join, real"}
-    assert {claim.why for claim in unknown} == {"No trace was given."}
+    assert all("no trace was given" in claim.as_dict()["why"] for claim in unknown)
 
 
 @pytest.mark.parametrize("plan", ["four", "join"])

@@ -132,11 +132,12 @@ def test_path_units_serve_every_queue_exactly_once(drawn):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda p: p.every(0), "every(n) needs a whole number above 0, not 0"),
+        (lambda p: p.every(0), "every(n) needs a whole number from 1 to 1,000,000,000, not 0"),
         (lambda p: p.every(2.5), "every(n) needs a whole number"),
-        (lambda p: p.clustered(0), "clusters number from 1 to 10000, whole, not 0"),
-        (lambda p: p.clustered(10**8), "clusters number from 1 to 10000"),
+        (lambda p: p.clustered(0), "a whole number from 1 to 10,000 of clusters, not 0"),
+        (lambda p: p.clustered(10**8), "a whole number from 1 to 10,000 of clusters"),
         (lambda p: p.every(None), "every(n) needs a whole number"),
+        (lambda p: p.every(10**5000), "not a number of thousands of digits"),
         (lambda p: p.shared(None), "'max', 'sum' or 'pdt', not None"),
         (lambda p: p.priority(Features("q", *[1] * 8), overhead=-1), "overhead of a run must be at least 0"),
         (lambda p: p.clustered(3, "square"), "spaced 'log' or 'uniform', not 'square'"),

@@ -1,5 +1,6 @@
 """`penstock bench policies`: the policies beside each other on Spark, near saturation."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +10,24 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.bench_parts import conclude, keep
+from penstock.cli.chosen import on_spark
+from penstock.cli.own_policy import policy_given
 from penstock.cli.style import COMPACT, seconds
+from penstock.errors import PolicyError
+from penstock.policies import Policy
 
 
 def policies(
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, one of each policy.")] = False,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            help="Compare this policy, too, once for each: lsf, or one in a file: mypolicy.py:NAME.",
+        ),
+    ] = None,
     repeat: Annotated[int | None, typer.Option(help="Runs of each policy.", min=1, metavar="N")] = None,
     length: Annotated[
         float | None, typer.Option("--seconds", help="How long rows arrive in each run.", min=5, metavar="S")
@@ -30,18 +44,34 @@ def policies(
     costs before its first row. Takes about 18 minutes, with --quick 7. Exits with 1 if a required comparison does
     not hold.
 
-    Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`
+    Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`;
+    `penstock bench policies --quick -p lsf -p examples/least_slack.py:LEAST_SLACK`
     """
-    from penstock.bench.policies.run import measured
+    from penstock.bench.policies.run import POLICIES, measured
     from penstock.report.policies import page
     from penstock.spark.session import check_java
 
+    others = _others(more or (), POLICIES)
     check_java()
     with Console(stderr=True).status("") as status:
-        found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update)
+        found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update, others)
     name = "policies-quick" if quick else "policies"
     report = keep(found, page, out, name)
     conclude(found, [_table(found)], f"{report} has plots.", as_json=as_json)
+
+
+def _others(names: Sequence[str], there: Sequence[str]) -> list[Policy]:
+    """Return policies to compare beside those that are there."""
+    found: list[Policy] = []
+    for name in names:
+        try:
+            policy = on_spark(policy_given(name.strip()))
+        except PolicyError as error:
+            raise typer.BadParameter(str(error), param_hint="--policy") from error
+        if policy.name in (*there, *(other.name for other in found)):
+            raise typer.BadParameter(f"policy {policy.name!r} is compared already", param_hint="--policy")
+        found.append(policy)
+    return found
 
 
 def _table(found: dict[str, Any]) -> Table:

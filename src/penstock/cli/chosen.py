@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from penstock.cli.own_policy import policy_given
 from penstock.errors import PolicyError, ScriptError
 from penstock.policies import Policy, policy_named
 
@@ -18,16 +19,17 @@ def chosen_policy(given: str | None, script: "Script") -> Policy:
     """Return the policy; a wrong option is a wrong call, a wrong SET an error of the script."""
     if given is not None:
         try:
-            return _on_spark(given)
+            return on_spark(policy_given(given))
         except PolicyError as error:
             raise typer.BadParameter(str(error), param_hint="--policy") from error
     try:
-        return _on_spark(script.settings.get("policy", DEFAULT))
+        return on_spark(script.settings.get("policy", DEFAULT))
     except PolicyError as error:
         raise ScriptError(f"{script.name}: SET policy: {error}") from error
 
 
-def _on_spark(name: str) -> Policy:
+def on_spark(name: str | Policy) -> Policy:
+    """Return the policy of that name, or raise: one that knows the future is for the simulator only."""
     policy = policy_named(name)
     if policy.clairvoyant:
         raise PolicyError(f"policy {policy.name!r} knows the future: only the simulator can run it")

@@ -35,7 +35,8 @@ def run(
     policy: Annotated[
         str | None,
         typer.Option(
-            help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever policy or goals the script sets.'
+            help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever policy or goals the script sets. '
+            "Or by one in a file of yours, which is executed: mypolicy.py:NAME."
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="End after this time.", metavar="N")] = None,
@@ -74,6 +75,7 @@ def run(
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
+    `penstock run traffic.sql --seconds 30 --policy "mypolicy.py:LEAST_SLACK.every(20)"`;
     `penstock run files.sql --drain --out results`;
     `penstock run files.sql --drain --out results --append`;
     `penstock run traffic.sql --seconds 10 --json | jq .queries`

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli import simulation, simulation_screen
+from penstock.cli.own_policy import is_own, policy_given
 from penstock.cli.problem import seconds as in_seconds
 from penstock.cli.signals import INTERRUPTED
 from penstock.cli.style import in_a_folder, spinner, wide_console
 from penstock.errors import PlanError, PolicyError, QosError
 from penstock.network import Network
-from penstock.policies import Policy, policy_named
+from penstock.policies import Policy
 from penstock.qos import DEFAULT as DEFAULT_GOALS
 from penstock.qos import SELECTORS, Goals, Selection
 from penstock.qos.settings import goals_among
@@ -45,7 +46,8 @@ def simulate(
             "--policy",
             "-p",
             metavar="NAME",
-            help=f'Once for each: hnr, "bsd.every(20)". Default: {" ".join(DEFAULT)}.',
+            help='Once for each: hnr, "bsd.every(20)", or one in a file: mypolicy.py:NAME. '
+            f"Default: {' '.join(DEFAULT)}.",
         ),
     ] = None,
     tuples: Annotated[
@@ -134,6 +136,7 @@ def simulate(
     `penstock simulate bbdm03_join -p fifo -p chain --report chain.html`;
     `penstock simulate sclp08 --queries 50 --qos latency --selector foresight --selector roulette`;
     `penstock simulate examples/network.toml --qos 'weigh echoes 5'`;
+    `penstock simulate examples/network.toml -p fifo -p examples/least_slack.py:LEAST_SLACK`;
     `penstock simulate examples/network.toml --trace packets=packets.csv --column time --json`
     """
     if listed:
@@ -186,7 +189,7 @@ def _policies(names: Sequence[str], level: str | None) -> dict[str, Policy]:
     found = {}
     for name in names:
         try:
-            policy = policy_named(name.strip())
+            policy = policy_given(name.strip())
             found[name.strip()] = policy if level is None else policy.level(level)  # type: ignore[arg-type]
         except PolicyError as error:
             raise typer.BadParameter(str(error), param_hint="--policy") from error
@@ -215,6 +218,13 @@ def _selections(
     if (goals is None or goals.implied) and not selectors:
         return {}
     goals = DEFAULT_GOALS if goals is None else replace(goals, implied=False)
+    own = next((name for name, policy in policies.items() if is_own(policy)), None)
+    if own is not None:
+        raise typer.BadParameter(
+            f"selectors choose among policies of the table, which {own} is not: leave out --qos and --selector, "
+            "or give weights of queries alone",
+            param_hint="--policy",
+        )
     candidates = list(dict.fromkeys(policy.name for policy in policies.values()))
     found = {}
     for name in selectors or ("foresight",):

@@ -32,9 +32,13 @@ class Clusters:
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 1 <= self.count <= MOST:
-            raise PolicyError(f"clusters number from 1 to {MOST}, whole, not {self.count!r}")
+            raise PolicyError(
+                f"clustered(m) needs a whole number from 1 to {MOST:,} of clusters, not {shown(self.count)}"
+            )
         if self.spacing not in ("log", "uniform"):
-            raise PolicyError(f"clusters are spaced 'log' or 'uniform', not {self.spacing!r}")
+            raise PolicyError(f"clusters are spaced 'log' or 'uniform', not {shown(self.spacing)}")
+        if not isinstance(self.together, bool):
+            raise PolicyError(f"together says True or False, not {shown(self.together)}")
 
     def assign(self, priorities: Sequence[Number]) -> tuple[list[float], list[int]]:
         """Return the pseudo priority and the cluster number of each unit.
@@ -56,3 +60,16 @@ class Clusters:
             return [least * ratio**i for i in range(self.count)]
         width = (most - least) / self.count
         return [least + width * i for i in range(self.count)]
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, however long it is.
+
+    >>> shown(99999999999999999999), shown("x" * 100)[-5:], shown(10**5000)
+    ('99999999999999999999', 'xxxx…', 'a number of thousands of digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of more than some thousand digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 40 else f"{text[:39]}…"

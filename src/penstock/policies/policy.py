@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from penstock.errors import PolicyError
 from penstock.network import Number, checked
-from penstock.policies.clusters import Clusters
+from penstock.policies.clusters import Clusters, shown
 from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds
 
@@ -19,6 +19,8 @@ Tie = Literal["oldest", "static", "id"]
 
 TURNS = "turns"
 FACTORS = ("age", "length", TURNS)
+RAREST = 1_000_000_000
+"""Decisions between two for the oldest tuple."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,8 @@ class Policy:
             raise PolicyError(f"the ties of policy {self.name!r} must end with 'id', not {self.tie!r}")
         if self.sharing is not None and self.sharing not in get_args(Sharing):
             raise PolicyError(f"shared operators are ranked by 'max', 'sum' or 'pdt', not {self.sharing!r}")
-        every = self.oldest_every
-        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
-            raise PolicyError(f"every(n) needs a whole number above 0, not {every!r}")
+        if self.oldest_every is not None:
+            _check_every(self.oldest_every)
         if self.clusters is not None and self.clairvoyant:
             raise PolicyError(f"policy {self.name!r} cannot be clustered: what an oracle sees has no static part")
 
@@ -162,8 +163,7 @@ class Policy:
 
     def every(self, n: int) -> "Policy":
         """Every n-th decision goes to the oldest tuple, whatever its priority (JC03 §4.2): nothing starves."""
-        if n is None:
-            raise PolicyError("every(n) needs a whole number above 0, not None")
+        _check_every(n)
         return self._changed(f"every({n})", lambda policy: replace(policy, oldest_every=n))
 
     def by_age_and_length(self) -> "Policy":
@@ -231,6 +231,11 @@ class Policy:
 
 def _plain(value: Number) -> str:
     return str(value) if isinstance(value, int) else repr(float(value))
+
+
+def _check_every(n: object) -> None:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= RAREST:
+        raise PolicyError(f"every(n) needs a whole number from 1 to {RAREST:,}, not {shown(n)}")
 
 
 def weighed(gain: Number, weight: Number) -> Number:

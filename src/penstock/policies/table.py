@@ -1,6 +1,7 @@
 """The table of all policies: a plain dict from name to policy."""
 
 import ast
+from collections.abc import Mapping
 
 from penstock.errors import PolicyError, nearest
 from penstock.policies.aurora import AURORA
@@ -64,13 +65,23 @@ def policy_named(policy: str | Policy) -> Policy:
         return policy
     if isinstance(policy, str) and len(policy) > LONGEST_NAME:
         raise PolicyError(f"the name of a policy has {LONGEST_NAME} characters at most, not {len(policy)}")
+    if isinstance(policy, str) and ".py:" in policy:
+        raise PolicyError(
+            f"{policy!r} is a policy in a file, and only --policy executes files: `penstock run FILE --policy "
+            "mypolicy.py:NAME`. In Python, import the policy and give it itself"
+        )
     if isinstance(policy, str) and "." in policy:
-        return _read(_parsed(policy))
+        return read_policy(policy, POLICIES)
     if not isinstance(policy, str) or policy not in POLICIES:
         raise PolicyError(
             f"there is no policy {policy!r}.{nearest(policy, POLICIES)} `penstock policies` lists them"
         )
     return POLICIES[policy]
+
+
+def read_policy(text: str, known: Mapping[str, Policy]) -> Policy:
+    """Return the policy that a text stands for, made of the policies that are known by these names."""
+    return _read(_parsed(text), known)
 
 
 def _parsed(text: str) -> ast.expr:
@@ -80,16 +91,16 @@ def _parsed(text: str) -> ast.expr:
         raise PolicyError(f"policy {text!r} cannot be read: {error}") from error
 
 
-def _read(node: ast.expr) -> Policy:
+def _read(node: ast.expr, known: Mapping[str, Policy]) -> Policy:
     """Follow the tree of names and calls; nothing in it is ever evaluated."""
     match node:
         case ast.Name(id=name):
-            return policy_named(name)
+            return known[name] if name in known else policy_named(name)
         case ast.Call(func=ast.Attribute(value=inner, attr=combinator)) if combinator in COMBINATORS:
-            arguments = [_argument(value) for value in node.args]
-            named = {str(keyword.arg): _argument(keyword.value) for keyword in node.keywords}
+            arguments = [_argument(value, known) for value in node.args]
+            named = {str(keyword.arg): _argument(keyword.value, known) for keyword in node.keywords}
             try:
-                changed = getattr(_read(inner), combinator)(*arguments, **named)
+                changed = getattr(_read(inner, known), combinator)(*arguments, **named)
             except TypeError as error:
                 raise PolicyError(f"{ast.unparse(node)!r} cannot be read: {error}") from error
             assert isinstance(changed, Policy)
@@ -101,11 +112,11 @@ def _read(node: ast.expr) -> Policy:
     raise PolicyError(f"{ast.unparse(node)!r} is not a policy")
 
 
-def _argument(node: ast.expr) -> object:
+def _argument(node: ast.expr, known: Mapping[str, Policy]) -> object:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return ast.literal_eval(node)
     if isinstance(node, ast.Name | ast.Call):
-        return _read(node)
+        return _read(node, known)
     raise PolicyError(f"{ast.unparse(node)!r} is not a number, a string or a policy")

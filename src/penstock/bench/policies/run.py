@@ -15,6 +15,7 @@ from penstock.bench.nowhere import Nowhere
 from penstock.bench.policies.workload import queries, script, seeds, write_tables
 from penstock.errors import RunError
 from penstock.language.script import Script
+from penstock.policies import Policy, policy_named
 from penstock.spark.runtime import Runtime
 from penstock.spark.session import spark_session
 
@@ -51,8 +52,9 @@ class Fared:
     l2_slowdown: float
 
 
-def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
-    """Run everything and return it as JSON has it."""
+def measured(seconds: float, repeat: int, on_stage: Stage, others: Sequence[Policy] = ()) -> dict[str, Any]:
+    """Run everything, and these other policies too, and return it as JSON has it."""
+    compared = [*map(policy_named, POLICIES), *others]
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as name,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
@@ -73,11 +75,11 @@ def measured(seconds: float, repeat: int, on_stage: Stage) -> dict[str, Any]:
         runs = []
         for turn in range(repeat):
             seed = next(inputs)
-            order = POLICIES if turn % 2 == 0 else POLICIES[::-1]
+            order = compared if turn % 2 == 0 else compared[::-1]
             for policy in order:
-                on_stage(f"{policy}, {turn + 1} of {repeat}")
+                on_stage(f"{policy.name}, {turn + 1} of {repeat}")
                 run = _ran(spark, folder, policy, rate=rate, rows=rows, seed=seed)
-                runs.append(_fared(run, policy, seed, ideals))
+                runs.append(_fared(run, policy.name, seed, ideals))
     _check(runs)
     return {
         "benchmark": "policies",
@@ -98,7 +100,7 @@ def _drained(spark: SparkSession, folder: Path, rows: int) -> float:
     return _ran(spark, folder, "fifo", rate=AT_ONCE, rows=rows, seed=1).summary().seconds
 
 
-def _ran(spark: SparkSession, folder: Path, policy: str, *, rate: float, rows: int, seed: int) -> Runtime:
+def _ran(spark: SparkSession, folder: Path, policy: str | Policy, *, rate: float, rows: int, seed: int) -> Runtime:
     text = script(folder, rate=rate, rows=rows, seed=seed, settings=ONE_BY_ONE)
     runtime = Runtime(Script.parse(text), spark, [Nowhere()], folder, policy=policy, drain=True)
     summary = runtime.run()
