@@ -185,6 +185,8 @@ class Policy:
             raise PolicyError(f"threshold needs the policy that saves memory, not {saving!r}")
         if self.saving is not None or saving.saving is not None:
             raise PolicyError("a threshold policy cannot be a mode of another threshold policy")
+        if memory is not None:
+            checked(memory, "the memory limit of a threshold policy", above=0, error=PolicyError)
         thresholds = Thresholds(math.inf if memory is None else memory, **limits)
         given = ({} if memory is None else {"memory": memory}) | limits
         call = ", ".join([saving.name, *(f"{name}={_plain(value)}" for name, value in given.items())])
