@@ -199,6 +199,7 @@ def test_times_and_lateness_of_a_stream():
         ("structured", "landing = 'x'", "structured needs the option 'format'", "structured"),
         ("poison", "rate = 1", "there is no kind of stream 'poison'. Did you mean 'poisson'?", "poison"),
         ("csv", "path = 'x'", "there is no kind of stream 'csv'. There are bursty", "csv"),
+        ("kafka", "topic = 'x'", "Write FROM structured WITH (format = 'kafka', `kafka.bootstrap.serv", "kafka"),
     ],
 )
 def test_options_that_cannot_be(kind, options, says, marked):

@@ -19,6 +19,11 @@ from penstock.language.tokens import Tokens
 from penstock.language.types import called
 from penstock.language.values import Value, is_whole
 
+_KAFKA = (
+    " Write FROM structured WITH (format = 'kafka', `kafka.bootstrap.servers` = 'host:9092', subscribe = 'name'), "
+    "and start Spark with --packages org.apache.spark:spark-sql-kafka-0-10 of its version."
+)
+
 
 def parsed_statement(tokens: Tokens, relations: Mapping[str, Relation]) -> Statement:
     """Read one statement; `relations` are the streams and tables declared before it, by name in small letters."""
@@ -63,7 +68,7 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
     source, source_span = tokens.name(f"a kind of {word}")
     kind = kinds.get(source.lower())
     if kind is None:
-        hint = nearest(source.lower(), kinds)
+        hint = _KAFKA if stream and source.lower() == "kafka" else nearest(source.lower(), kinds)
         tokens.text.fail(f"there is no kind of {word} {source!r}.{hint} There are {', '.join(kinds)}", source_span)
     options = _options(tokens, kind, source.lower(), columns, source_span)
     tokens.expect_end()

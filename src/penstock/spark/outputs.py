@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from penstock.language.steps import named, quoted, seq
 from penstock.spark.columns import numbers
+from penstock.spark.declared import column_type
 from penstock.spark.guarded import fetched
 from penstock.spark.result_limits import Limit
 
@@ -161,7 +162,7 @@ class _Pass:
         wanted = {number: self._columns_of(rows) for number, rows in self.results.items()}
         expressions = list(dict.fromkeys(sql for columns in wanted.values() for sql, _ in columns))
         typed = self._frame.selectExpr(*(named(sql, str(place)) for place, sql in enumerate(expressions)))
-        types = dict(zip(expressions, (kind for _, kind in typed.dtypes), strict=True))
+        types = {sql: column_type(each.dataType).name for sql, each in zip(expressions, typed.schema, strict=True)}
         for number, columns in wanted.items():
             used: dict[str, int] = defaultdict(int)
             slots = []

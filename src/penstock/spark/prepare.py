@@ -7,15 +7,14 @@ import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from penstock.errors import RunError, ScriptError
 from penstock.language.plan import Plan, never
 from penstock.language.statements import Column, QueryDef, TableDef
 from penstock.language.steps import Join
-from penstock.language.types import NAMES, ColumnType
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type, is_hidden, typed
+from penstock.spark.declared import column_type
 from penstock.spark.frames import Frames, arrow_frame
 from penstock.spark.job import BROADCAST_ROWS, Builder, Work
 from penstock.spark.log import StreamLog
@@ -89,24 +88,6 @@ def result_schema(frames: Frames, query: QueryDef, script: str) -> pa.Schema:
             raise ScriptError(f"{script}: {what} is of type {error}; CAST it") from error
         found.append(pa.field(column.name, arrow_type(kind.name)))
     return pa.schema(found)
-
-
-def column_type(kind: DataType) -> ColumnType:
-    """Return a type of Spark as a script has it; raise `ValueError` with its name if no script has it.
-
-    >>> column_type(ArrayType(StructType().add("a b", "int"))).name
-    'ARRAY<STRUCT<`a b`:INT>>'
-    """
-    if isinstance(kind, ArrayType):
-        return ColumnType.array(column_type(kind.elementType))
-    if isinstance(kind, MapType):
-        return ColumnType.map(column_type(kind.keyType), column_type(kind.valueType))
-    if isinstance(kind, StructType):
-        return ColumnType.struct({field.name: column_type(field.dataType) for field in kind.fields})
-    name = kind.simpleString()
-    if name.split("(")[0] not in NAMES:
-        raise ValueError(name)
-    return ColumnType(name.upper())
 
 
 def _none(columns: Iterable[Column]) -> pa.Table:

@@ -1,0 +1,23 @@
+"""Spark's types as a script declares them."""
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from penstock.language.types import NAMES, ColumnType
+
+
+def column_type(kind: DataType) -> ColumnType:
+    """Return a type of Spark as a script has it; raise `ValueError` with its name if no script has it.
+
+    >>> column_type(ArrayType(StructType().add("a b", "int"))).name
+    'ARRAY<STRUCT<`a b`:INT>>'
+    """
+    if isinstance(kind, ArrayType):
+        return ColumnType.array(column_type(kind.elementType))
+    if isinstance(kind, MapType):
+        return ColumnType.map(column_type(kind.keyType), column_type(kind.valueType))
+    if isinstance(kind, StructType):
+        return ColumnType.struct({field.name: column_type(field.dataType) for field in kind.fields})
+    name = kind.simpleString()
+    if name.split("(")[0] not in NAMES:
+        raise ValueError(name)
+    return ColumnType(name.upper())
