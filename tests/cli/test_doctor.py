@@ -63,3 +63,22 @@ def test_a_loopback_that_cannot_be_bound_is_named(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "bind", refuse)
     assert doctor.ports().state == "missing"
+
+
+def test_the_heap_is_shown_and_can_be_given(monkeypatch):
+    monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    monkeypatch.setattr("penstock.spark.driver_memory.machine_memory", lambda: 8 * 1024**3)
+    monkeypatch.setattr(doctor, "machine_memory", lambda: 8 * 1024**3)
+    assert doctor.heap({}) == doctor.Finding(
+        "Spark's heap", "ok", "2.15 GB, a quarter of the memory, from 1 to 16 GiB"
+    )
+    assert doctor.heap({"spark.driver.memory": "4g"}).found == "4.29 GB, as given"
+    assert doctor.heap({"spark.driver.memory": "8g"}).state == "low"
+    monkeypatch.setenv("SPARK_DRIVER_MEMORY", "2g")
+    assert "SPARK_DRIVER_MEMORY" in doctor.heap({}).found
+
+
+def test_wrong_settings_are_a_wrong_call():
+    for arguments in (["--driver-memory", "much"], ["--conf", "x"], ["--packages", "a:b"]):
+        assert runner.invoke(app, ["doctor", "--no-spark", *arguments]).exit_code == 2

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from penstock.cli.figures import Examples, show_figures
-from penstock.cli.live import EventLines, LiveView
+from penstock.cli.lines import EventLines
+from penstock.cli.live import LiveView
 from penstock.spark.planning import JoinSummary
 from penstock.spark.selecting import SelectionSummary
 from penstock.spark.summary import QuerySummary, StreamSummary, Summary
@@ -176,7 +177,7 @@ def test_time_goes_on_while_the_run_says_nothing():
 
 def test_lines_have_the_true_time(capsys):
     now = [100.0]
-    lines = EventLines(lambda: now[0])
+    lines = EventLines(timer=lambda: now[0])
     lines.tick(summary(2.0, {}, {}))
     now[0] += 10.0
     lines.event("query q ended")

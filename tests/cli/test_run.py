@@ -1,6 +1,9 @@
 """`penstock run`: wrong calls without Spark; a run to the end and an interrupted one in a process of their own."""
 
+import contextlib
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,6 +53,17 @@ def script(tmp_path):
         ["--policy", "hr_oracle"],
         ["--policy", "bsd.evry(3)"],
         ["--drian"],
+        ["--conf", "spark.sql.shuffle.partitions"],
+        ["--conf", "shuffle.partitions=8"],
+        ["--conf", "spark.sql.session.timeZone=Europe/Vienna"],
+        ["--driver-memory", "lots"],
+        ["--driver-memory", "100m"],
+        ["--driver-memory", "4g", "--remote", "sc://localhost"],
+        ["--packages", "kafka"],
+        ["--format", "ndjson"],
+        ["--show", "--format", "yaml"],
+        ["--every", "-1"],
+        ["--log", "xml"],
     ],
 )
 def test_wrong_calls_exit_with_2_and_start_nothing(script, arguments):
@@ -135,7 +149,7 @@ def test_one_interrupt_ends_a_run_with_a_summary(tmp_path):
     process = subprocess.Popen(penstock("run", path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        assert "until Ctrl-C" in process.stderr.readline()
+        assert any("until Ctrl-C" in line for line in process.stderr)
         time.sleep(3)
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
@@ -147,6 +161,77 @@ def test_one_interrupt_ends_a_run_with_a_summary(tmp_path):
     assert "endless.sql under bsd" in out
     assert "small" in out
     assert "Traceback" not in err
+
+
+NDJSON = """
+CREATE STREAM s (query INT, t TIMESTAMP) FROM poisson WITH (rate = 500, rows = 3, seed = 1);
+CREATE QUERY all_rows AS
+  SELECT query, CAST(query AS DECIMAL(9,1)) AS d, TIMESTAMP '2026-01-31 12:00:00' AS t FROM s;
+CREATE QUERY broken AS SELECT 1 / (query - query) AS x FROM s;
+"""
+
+
+@pytest.mark.slow
+def test_results_and_lines_for_programs(tmp_path):
+    """stdout has the results, stderr has stages, events and the summary; every line of both is a JSON object."""
+    path = tmp_path / "ndjson.sql"
+    path.write_text(NDJSON)
+    call = penstock("run", path, "--drain", "--show", "--log", "json", "--driver-memory", "700m")
+    process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heaps = set()
+    while process.poll() is None:
+        heaps |= heaps_below(process.pid)
+        time.sleep(0.2)
+    out, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "700m" in heaps
+    results = [json.loads(line) for line in out.splitlines()]
+    assert [set(each) for each in results] == [{"query", "row"}] * 3
+    assert all(isinstance(each["row"]["query"], int) for each in results)
+    assert {each["row"]["t"] for each in results} == {"2026-01-31T12:00:00Z"}
+    assert all(each["row"]["d"] == f"{each['row']['query']}.0" for each in results)
+    said = [json.loads(line) for line in err.splitlines()]
+    stages = [each["text"] for each in said if each["type"] == "stage"]
+    assert stages == ["starting Spark on local[*]", "checking 2 queries"]
+    assert any("query broken stopped" in each["text"] for each in said if each["type"] == "event")
+    assert said[-1]["type"] == "summary"
+    assert (said[-1]["rows_in"], said[-1]["queries"]["broken"]["status"]) == (3, "failed")
+
+
+def heaps_below(pid: int) -> set[str]:
+    """Return the -Xmx of the processes that a process started, and those started."""
+    found, pending = set(), [pid]
+    while pending:
+        below = subprocess.run(["pgrep", "-P", str(pending.pop())], capture_output=True, text=True, check=False)
+        for child in below.stdout.split():
+            pending.append(int(child))
+            with contextlib.suppress(OSError):
+                found |= set(re.findall(r"-Xmx(\S+?)\0", Path(f"/proc/{child}/cmdline").read_text()))
+    return found
+
+
+@pytest.mark.slow
+def test_when_java_dies_there_is_a_sentence_and_no_traceback(tmp_path):
+    path = tmp_path / "endless.sql"
+    path.write_text(ENDLESS)
+    process = subprocess.Popen(
+        penstock("run", path, "--seconds", "60"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        assert any("for 60 s" in line for line in process.stderr)
+        time.sleep(3)
+        for java in subprocess.run(
+            ["pgrep", "-P", str(process.pid), "java"], capture_output=True, text=True, check=True
+        ).stdout.split():
+            os.kill(int(java), signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert err.splitlines()[-1].startswith("penstock: Spark does not answer any more")
+    assert "Traceback" not in err
+    assert "py4j" not in err
 
 
 def test_the_example_script_reads_the_table_beside_it():

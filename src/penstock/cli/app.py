@@ -1,7 +1,9 @@
 """The `penstock` command. Exit codes: 0 good, 1 the work failed or a comparison did not hold, 2 a wrong call."""
 
 import io
+import os
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -18,6 +20,9 @@ from penstock.cli.reproduce import reproduce
 from penstock.cli.run import run
 from penstock.cli.simulate import simulate
 from penstock.errors import PenstockError
+
+TRACEBACKS = "PENSTOCK_TRACEBACKS"
+"""A variable of the environment: if it is set, errors of Penstock itself are shown with where they happened."""
 
 app = typer.Typer(
     help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
@@ -49,7 +54,9 @@ def penstock_options(
 
 
 def main() -> None:
-    """Run the command; a refusal is one sentence, not a traceback."""
+    """Run the command; a refusal is one sentence, and so is whatever goes wrong besides."""
+    threading.excepthook = _say_thread
+    sys.unraisablehook = lambda unraisable: None  # objects of a Java that has gone
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not a traceback
@@ -61,6 +68,23 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if os.environ.get(TRACEBACKS):
+            raise
+        typer.echo(f"penstock: this should not happen: {_said(error)}; {TRACEBACKS}=1 shows where", err=True)
+        sys.exit(1)
+
+
+def _say_thread(broken: threading.ExceptHookArgs) -> None:
+    if os.environ.get(TRACEBACKS):
+        threading.__excepthook__(broken)
+    elif broken.exc_value is not None:
+        typer.echo(f"penstock: something in the background broke off: {_said(broken.exc_value)}", err=True)
+
+
+def _said(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}".rstrip(": ")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.signals import Signals
+from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import COMPACT, size, spinner, wide_console
+from penstock.spark.driver_memory import default_heap, machine_memory, memory_bytes
 
 State = Literal["ok", "low", "missing"]
 
@@ -46,17 +48,24 @@ class Finding:
 def doctor(
     no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not try to start Spark.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a thing.")] = False,
+    conf: Conf = None,
+    driver_memory: DriverMemory = None,
+    packages: Packages = None,
 ) -> None:
     """Look for what Penstock needs: Python, Java, packages, memory, disk, ports, and a Spark that runs a job.
 
+    Spark is started with the same settings as `penstock run` starts it with, and its heap is shown.
+
     Exits with 1 if something that is needed is missing.
 
-    Examples: `penstock doctor`; `penstock doctor --no-spark --json`
+    Examples: `penstock doctor`; `penstock doctor --no-spark --json`;
+    `penstock doctor --driver-memory 4g --packages GROUP:ARTIFACT:VERSION`
     """
-    findings = [python(), java(), *packages(), cores(), memory(), *disks(), ports()]
+    settings = spark_conf(conf, driver_memory, packages)
+    findings = [python(), java(), *installed(), cores(), memory(), heap(settings), *disks(), ports()]
     if not no_spark:
-        with Signals(), spinner("starting Spark on local[*] …"):
-            findings.append(spark())
+        with Signals(), spinner("starting Spark on local[*] …") as change:
+            findings.append(spark(settings, change))
     missing = [finding.name for finding in findings if finding.state == "missing"]
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
@@ -91,7 +100,7 @@ def java() -> Finding:
     return Finding("Java", "ok", f"{found} at {path}, {LEAST_JAVA} or newer is needed")
 
 
-def packages() -> Iterator[Finding]:
+def installed() -> Iterator[Finding]:
     """Look at the packages that Penstock cannot do without."""
     for name in PACKAGES:
         try:
@@ -110,16 +119,23 @@ def cores() -> Finding:
 
 def memory() -> Finding:
     """Look at the machine's memory, and at what a container leaves of it."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
+    total = machine_memory()
+    if total is None:
         return Finding("memory", "ok", "unknown")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    text = limit.read_text().strip() if limit.is_file() else ""
-    if text.isdigit():
-        total = min(total, int(text))
     low = total < LEAST_MEMORY
     return Finding("memory", "low" if low else "ok", size(total), "Spark alone takes about 1 GB" if low else "")
+
+
+def heap(settings: Mapping[str, str]) -> Finding:
+    """Say how much of the memory a local Spark is given."""
+    given, default = settings.get("spark.driver.memory"), default_heap()
+    if given is None and default is None:
+        return Finding("Spark's heap", "ok", "as SPARK_DRIVER_MEMORY or PYSPARK_SUBMIT_ARGS says")
+    count, total = memory_bytes(given) if given else default or 0, machine_memory()
+    found = f"{size(count)}, {'as given' if given else 'a quarter of the memory, from 1 to 16 GiB'}"
+    if total is not None and count > 0.8 * total:
+        return Finding("Spark's heap", "low", found, f"the machine has {size(total)}, and Python needs some of it")
+    return Finding("Spark's heap", "ok", found)
 
 
 def disks() -> Iterator[Finding]:
@@ -143,14 +159,15 @@ def ports() -> Finding:
         return Finding("loopback ports", "missing", str(error), advice)
 
 
-def spark() -> Finding:
+def spark(settings: Mapping[str, str], change: Callable[[str], None]) -> Finding:
     """Start local Spark and run a job."""
     start = time.monotonic()
     try:
         from penstock.spark.session import spark_session
 
-        with spark_session() as session:
+        with spark_session(settings=settings) as session:
             up = time.monotonic()
+            change("running a first job …")
             count = session.range(1000).count()
             done = time.monotonic()
             found = f"{session.version}, started in {up - start:.1f} s, first job {done - up:.1f} s"

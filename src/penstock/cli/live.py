@@ -1,11 +1,10 @@
-"""What a run shows while it goes on: figures in the terminal, or a line for each event."""
+"""What a run shows in the terminal while it goes on."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -81,6 +80,9 @@ class LiveView:
             self._events.append(when + line)
             when = " " * len(when)
 
+    def beat(self) -> None:
+        """Do nothing: it is drawn anew all the time."""
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, no higher than the terminal."""
         ticks = self._ticks
@@ -131,25 +133,6 @@ def policy_shares(qos: "SelectionSummary") -> str:
     shares = sorted(qos.policies.items(), key=lambda item: -item[1])
     ran = ", ".join(f"{name} {share:.0%}" for name, share in shares)
     return f"{ran}; {plural(qos.switches, 'switch', 'switches')}"
-
-
-class EventLines:
-    """A run that is not watched: what happens is a line on stderr, figures are only kept."""
-
-    def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
-        self.latest: Summary | None = None
-        self.stopping = False
-        self._time = RunTime(timer)
-
-    def tick(self, summary: "Summary") -> None:
-        """Take in how the run stands."""
-        self._time.tick(summary.seconds)
-        self.latest = summary
-
-    def event(self, text: str) -> None:
-        """Say what happened."""
-        when = f"{self._time.seconds:.1f} s: " if self.latest else ""
-        typer.echo(when + text, err=True)
 
 
 def _streams(

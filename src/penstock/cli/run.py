@@ -2,12 +2,15 @@
 
 import json
 import math
+import os
+import sys
 import time
 import traceback
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -15,7 +18,8 @@ from rich.live import Live
 
 from penstock.cli.chosen import chosen_policy
 from penstock.cli.figures import Examples, show_figures
-from penstock.cli.live import EventLines, LiveView
+from penstock.cli.lines import EventLines, Log
+from penstock.cli.live import LiveView
 from penstock.cli.signals import Signals
 from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import plural, spinner, wide_console
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from penstock.spark import Running
     from penstock.spark.summary import Summary
 
+Form = Literal["table", "ndjson"]
 _LOOK_S = 0.05
 
 
@@ -61,6 +66,17 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print results as they come; no live view.")] = False,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="How --show prints; ndjson if stdout is no terminal.", show_default=False),
+    ] = None,
+    every: Annotated[
+        float,
+        typer.Option(help="Without a live view, print figures every N seconds.", metavar="N", min=0),
+    ] = 10.0,
+    log: Annotated[
+        Log, typer.Option(help="Lines on stderr without a live view: text, or a JSON object each.")
+    ] = "text",
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow changes of the file: queries, policy, goals.")
     ] = False,
@@ -78,7 +94,9 @@ def run(
     `penstock run traffic.sql --seconds 30 --policy "mypolicy.py:LEAST_SLACK.every(20)"`;
     `penstock run files.sql --drain --out results`;
     `penstock run files.sql --drain --out results --append`;
-    `penstock run traffic.sql --seconds 10 --json | jq .queries`
+    `penstock run traffic.sql --seconds 10 --json | jq .queries`;
+    `penstock run traffic.sql --show | jq 'select(.query == "fast").row'`;
+    `penstock run traffic.sql --log json --driver-memory 4g`
     """
     if master and remote:
         raise typer.BadParameter("give a master or a remote, not both", param_hint="--remote")
@@ -86,6 +104,8 @@ def run(
         raise typer.BadParameter(f"{seconds:g} is not a time to run for", param_hint="--seconds")
     if show and as_json:
         raise typer.BadParameter("JSON stands alone: leave out --show or --json", param_hint="--show")
+    if form is not None and not show:
+        raise typer.BadParameter("there is nothing to format without --show", param_hint="--format")
     if overwrite and out is None:
         raise typer.BadParameter("there is nothing to overwrite without --out", param_hint="--overwrite")
     settings = spark_conf(conf, driver_memory, packages, remote)
@@ -101,12 +121,13 @@ def run(
     chosen = chosen_policy(policy, script)
     goal = _goal(seconds, drain)
     console = Console()
-    live = console.is_terminal and not (as_json or quiet or show)
-    view: LiveView | EventLines = LiveView(file.name, goal) if live else EventLines()
+    form = form or ("table" if console.is_terminal else "ndjson")
+    live = console.is_terminal and not (as_json or quiet or show or log == "json")
+    lines = EventLines(0 if quiet else every, log)
+    view: LiveView | EventLines = LiveView(file.name, goal) if live else lines
     examples = Examples()
-    where = remote or master or "local[*]"
-    with Signals() as signals, ExitStack() as stack:
-        with spinner(f"starting Spark on {where} …", hidden=quiet):
+    with _told(lines, log), Signals() as signals, ExitStack() as stack:
+        with spinner("loading PySpark …", hidden=quiet) as change:
             from penstock.spark import started
 
             running = stack.enter_context(
@@ -115,7 +136,7 @@ def run(
                     out=out,
                     overwrite=overwrite,
                     append=append,
-                    show=show,
+                    show=form if show else False,
                     on_rows=examples.take if out is None else None,
                     policy=None if policy is None else chosen,
                     drain=drain,
@@ -128,6 +149,7 @@ def run(
                     spark_log=spark_log,
                     on_event=view.event,
                     on_tick=view.tick,
+                    on_stage=partial(_stage, change, None if quiet else lines),
                 )
             )
             signals.arm()
@@ -143,15 +165,41 @@ def run(
                 )
                 screen.enter_context(watcher)
             summary = _followed(running, signals, view, spark_log)
+        lines.summary(summary)
         if as_json:
             typer.echo(json.dumps(summary.as_dict(), indent=2, ensure_ascii=False))
-        else:
-            examples.show(wide_console(), summary)
-            show_figures(wide_console(), file.name, summary, out)
+        elif log == "text":
+            only_results = show and form == "ndjson"
+            end = Console(stderr=True) if only_results else wide_console()
+            if not only_results:
+                examples.show(end, summary)
+            show_figures(end, file.name, summary, out)
     if drain and signals.asked:
-        typer.echo("penstock: stopped before everything was worked off", err=True)
+        lines.error("stopped before everything was worked off")
     if summary.failed or (drain and signals.asked):
         raise typer.Exit(code=1)
+
+
+@contextmanager
+def _told(lines: EventLines, log: Log) -> Iterator[None]:
+    """Say an error as the other lines are said. Whoever stops to read the results ends the run, and knows it."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else it would be tried again at the end
+        raise typer.Exit from error
+    except PenstockError as error:
+        if log == "text":
+            raise
+        lines.error(str(error))
+        raise typer.Exit(code=1) from error
+
+
+def _stage(change: Callable[[str], None], lines: EventLines | None, text: str) -> None:
+    """Show what the start waits for: in the spinner, or as a line where there is none."""
+    change(f"{text} …")
+    if lines is not None and not Console(stderr=True).is_terminal:
+        lines.stage(text)
 
 
 def _followed(running: "Running", signals: Signals, view: LiveView | EventLines, with_trace: bool) -> "Summary":
@@ -162,9 +210,10 @@ def _followed(running: "Running", signals: Signals, view: LiveView | EventLines,
                 view.stopping = True
                 view.event("stopping: the job that runs is finished first; Ctrl-C again ends at once")
                 return running.stop()
+            view.beat()
             time.sleep(_LOOK_S)
         return running.wait()
-    except PenstockError:
+    except (PenstockError, BrokenPipeError):
         raise
     except Exception as error:  # whatever it is, a person gets a sentence
         if with_trace:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,16 +44,19 @@ def in_a_folder(file: Path | None) -> Path | None:
 
 
 @contextmanager
-def spinner(text: str, *, hidden: bool = False) -> Iterator[None]:
-    """Show on a terminal that something goes on. It has its own way to stderr, which Spark's start redirects."""
+def spinner(text: str, *, hidden: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal that something goes on, and hand over a function that changes the text.
+
+    It has its own way to stderr, which Spark's start redirects.
+    """
     if hidden or not Console(stderr=True).is_terminal:
-        yield
+        yield lambda text: None
         return
     dots = Spinner("dots", text=Text(text))
     with os.fdopen(os.dup(sys.stderr.fileno()), "w") as file:
         console = Console(file=file)
         with Live(dots, console=console, transient=True, redirect_stdout=False, redirect_stderr=False):
-            yield
+            yield lambda text: dots.update(text=Text(text))
 
 
 def duration(microseconds: int) -> str:

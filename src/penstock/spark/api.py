@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -15,10 +15,12 @@ from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
 from penstock.spark.checks import check_script, choosing_of
+from penstock.spark.ndjson import NdJson
 from penstock.spark.parquet import Parquet
 from penstock.spark.runtime import Runtime
-from penstock.spark.session import prepared, spark_session
+from penstock.spark.session import LOCAL, prepared, spark_session
 from penstock.spark.sinks import Callback, Called, Memory, Screen, Sink
+from penstock.spark.stages import Stages
 from penstock.spark.summary import Summary
 
 
@@ -107,7 +109,7 @@ def started(
     overwrite: bool = False,
     append: bool = False,
     on_rows: Callback | None = None,
-    show: bool = False,
+    show: bool | Literal["table", "ndjson"] = False,
     policy: str | Policy | None = None,
     qos: Goals | str | Mapping[str, float] | None = None,
     selector: str | None = None,
@@ -122,17 +124,21 @@ def started(
     spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
+    on_stage: Callable[[str], object] | None = None,
 ) -> Iterator[Running]:
     """Start a script and hand it over while it runs; it is stopped at the end of the `with` block.
 
     The arguments are those of `run`. Without `out`, `on_rows` and `show`, results are kept in memory.
     """
     with ExitStack() as stack:
+        stages = Stages(on_stage or on_event)
+        stack.callback(stages.close)
         runtime, memory = _opened(
-            stack, script, out, overwrite, append, on_rows, show, master, remote, spark, conf, spark_log,
+            stack, script, out, overwrite, append, on_rows, show, master, remote, spark, conf, spark_log, stages,
             policy=policy, qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows,
-            batch_rows=batch_rows, on_event=on_event, on_tick=on_tick,
+            batch_rows=batch_rows, on_event=on_event, on_tick=on_tick, on_stage=stages,
         )  # fmt: skip
+        stages.close()
         with Running(runtime, memory) as running:
             yield running
 
@@ -144,7 +150,7 @@ def run(
     overwrite: bool = False,
     append: bool = False,
     on_rows: Callback | None = None,
-    show: bool = False,
+    show: bool | Literal["table", "ndjson"] = False,
     policy: str | Policy | None = None,
     qos: Goals | str | Mapping[str, float] | None = None,
     selector: str | None = None,
@@ -159,26 +165,32 @@ def run(
     spark_log: bool = False,
     on_event: Callable[[str], object] | None = None,
     on_tick: Callable[[Summary], object] | None = None,
+    on_stage: Callable[[str], object] | None = None,
 ) -> "Results":
     """Run a script to its end and return how it went, with the results.
 
     `script` is a `Script`, the path of a file, or the text itself. With `drain`, the run ends when the streams
     have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
     after that time and the rest is worked off. Results go to parquet files under `out`, to the function
-    `on_rows(query, table)`, to the screen with `show`, or, without any of these, are kept in memory. If `out`
-    holds results of earlier runs, `overwrite` removes them and `append` adds to them. `policy` overrides the
-    script's own, and stays. Without it, `qos` and `selector` override the script's own: goals, as a text, `Goals`
-    or a mapping from statistic to weight, and what chooses the policy by them. `chunk_rows` bounds a chunk,
-    `batch_rows` what one job takes of a queue. The session is `spark` if given, else the active one, else one is
-    made for the run: local, on `master`, or on a Connect server at `remote`, with the settings of Spark in `conf`;
-    with `spark_log`, what Spark says itself is let through to stderr. A local one has a quarter of the machine's
-    memory as heap, unless `conf` has another `spark.driver.memory`.
+    `on_rows(query, table)`, to the screen with `show` (to stdout as JSON, a result a line, with `show="ndjson"`),
+    or, without any of these, are kept in memory. If `out` holds results of earlier runs, `overwrite` removes them
+    and `append` adds to them. `policy` overrides the script's own, and stays. Without it, `qos` and `selector`
+    override the script's own: goals, as a text, `Goals` or a mapping from statistic to weight, and what chooses
+    the policy by them. `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue.
+
+    The session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a
+    Connect server at `remote`, with the settings of Spark in `conf`. A local one has a quarter of the machine's
+    memory as heap, unless `conf` has another `spark.driver.memory`. With `spark_log`, what Spark says itself goes
+    to stderr.
+
+    `on_event` is told what happens, `on_tick` several times a second how the run stands, `on_stage` what the start
+    waits for. Without `on_stage`, `on_event` is told that, or the logger `penstock` at level INFO.
     """
     with started(
         script, out=out, overwrite=overwrite, append=append, on_rows=on_rows, show=show, policy=policy,
         qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
         master=master, remote=remote, spark=spark, conf=conf, spark_log=spark_log, on_event=on_event,
-        on_tick=on_tick,
+        on_tick=on_tick, on_stage=on_stage,
     ) as running:  # fmt: skip
         summary = running.wait()
         return Results(summary, {} if running.memory is None else running.results, running.rejected)
@@ -214,12 +226,13 @@ def _opened(
     overwrite: bool,
     append: bool,
     on_rows: Callback | None,
-    show: bool,
+    show: bool | Literal["table", "ndjson"],
     master: str | None,
     remote: str | None,
     spark: SparkSession | None,
     conf: Mapping[str, object] | None,
     spark_log: bool,
+    stages: Stages,
     **options: object,
 ) -> tuple[Runtime, Memory | None]:
     program = read_script(script)
@@ -234,7 +247,7 @@ def _opened(
     if on_rows is not None:
         sinks.append(Called(on_rows))
     if show:
-        sinks.append(Screen())
+        sinks.append(NdJson() if show == "ndjson" else Screen())
     if not sinks:
         memory = Memory()
         sinks.append(memory)
@@ -243,6 +256,7 @@ def _opened(
     if spark is not None and conf:
         raise RunError("conf is for a session that the run starts; the one that runs has its settings already")
     if spark is None:
+        stages(f"starting Spark on {remote or master or LOCAL}")
         spark = stack.enter_context(spark_session(master, remote, noise=spark_log, settings=conf))
     else:
         stack.enter_context(prepared(spark))

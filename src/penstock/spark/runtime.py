@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -58,6 +59,7 @@ _NAP_S, _BUSY_NAP_S = 0.01, 0.03
 _RELEARN_US, _LENT_S = 1_000_000, 0.1
 _GIVE_UP = 3
 _LAST_JOB_S = 5.0
+_TOLD_S = 5.0
 _ONLY_QUERIES = "while a script runs, queries can be created and dropped; streams and tables cannot"
 
 
@@ -89,6 +91,7 @@ class Runtime:
         clock: Clock | None = None,
         on_event: Callable[[str], object] | None = None,
         on_tick: Callable[[Summary], object] | None = None,
+        on_stage: Callable[[str], object] | None = None,
     ) -> None:
         check_script(script, policy, drain=drain, seconds=seconds)
         settings = script.settings
@@ -132,12 +135,21 @@ class Runtime:
             self._check_memory(self._memory)
         self._sheds = settings.get("shed", "memory" in settings and not drain)
         self._shedding = Shedding(self.engine, self._in_flight)
+        tell = on_stage or (lambda text: None)
+        if script.tables:
+            tell(f"reading {'table' if len(script.tables) == 1 else 'tables'} {', '.join(script.tables)}")
         self._frames = loaded_tables(self._around, script.tables)
         self._schemas: dict[str, pa.Schema] = {}
         self._form_schemas: dict[Form, pa.Schema | None] = {}
         self._grouping = settings.get("groups", True)
+        count = len(script.queries)
+        tell(f"checking {count:,} {'query' if count == 1 else 'queries'}")
         self.engine.begin(script)
-        for query in script.queries.values():
+        told = time.monotonic()
+        for place, query in enumerate(script.queries.values()):
+            if time.monotonic() - told > _TOLD_S:
+                tell(f"checked {place:,} of {count:,} queries")
+                told = time.monotonic()
             self._open(query)
         self._counts = {name: Counts(Rejections(name)) for name in script.streams}
         self._requests: deque[_Request] = deque()

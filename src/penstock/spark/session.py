@@ -21,6 +21,8 @@ from penstock.spark.driver_memory import SPARKS_OWN, memory_bytes
 from penstock.spark.reachable import check_reachable
 
 LEAST_JAVA = 17
+LOCAL = "local[*]"
+"""Where Spark runs if nobody says: here, with as many threads as there are cores."""
 
 _JAVA_HELP = (
     "To get it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
@@ -80,7 +82,7 @@ def spark_session(
     check_reachable(remote or master or "")
     if remote is None or remote.startswith("local"):
         check_java()
-    where = master or "local[*]"
+    where = master or LOCAL
     given = as_texts(settings or {})
     conf = session_conf(given, where, remote)
     builder = SparkSession.builder.appName("penstock")
@@ -166,16 +168,26 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
 
 @contextmanager
 def _hushed(noise: bool) -> Iterator[None]:
-    """Keep PySpark from logging every error of a job with its Java stack: Penstock says it in a line."""
-    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    """Keep PySpark and py4j from logging errors with their stacks: Penstock says them in a line."""
+    names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+    loggers = [logging.getLogger("py4j"), *(PySparkLogger.getLogger(name) for name in names)]
     levels = [logger.level for logger in loggers]
     for logger in loggers if not noise else ():
         logger.setLevel(logging.CRITICAL + 1)
+    root = logging.getLogger()
+    if not noise:
+        root.addFilter(_is_not_py4j)
     try:
         yield
     finally:
+        root.removeFilter(_is_not_py4j)
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """Whether a message is from elsewhere; py4j logs some to the root logger."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _short(error: BaseException) -> str:
@@ -221,6 +233,8 @@ def check_alive(spark: SparkSession) -> None:
     """Raise if Spark itself has gone, which is nobody's rows' fault."""
     try:
         spark.range(1).count()
+    except OSError as error:
+        raise RunError("Spark does not answer any more: its process has ended") from error
     except Exception as error:
         raise RunError(f"Spark does not answer any more: {explained(error)}") from error
 

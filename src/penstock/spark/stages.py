@@ -1,0 +1,41 @@
+"""What a start waits for: Spark, tables, the check of queries. It can take a minute, and says so."""
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+
+LOG = logging.getLogger("penstock")
+PATIENCE_S = 3.0
+"""How long a stage may take before a terminal is told, where nobody listens."""
+
+
+class Stages:
+    """Tells one stage after another: to a function, or to the logger `penstock` at level INFO.
+
+    Where neither is listened to and stderr is a terminal, a stage that takes longer than a few seconds is a line
+    there.
+    """
+
+    def __init__(self, tell: Callable[[str], object] | None, patience_s: float = PATIENCE_S) -> None:
+        self._tell = tell
+        self._patience_s = patience_s
+        self._late: threading.Timer | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say what is waited for now; the stage before is over."""
+        self.close()
+        if self._tell is not None:
+            self._tell(text)
+            return
+        LOG.info(text)
+        if not LOG.isEnabledFor(logging.INFO) and sys.stderr is not None and sys.stderr.isatty():
+            self._late = threading.Timer(self._patience_s, print, [f"penstock: {text} …"], {"file": sys.stderr})
+            self._late.daemon = True
+            self._late.start()
+
+    def close(self) -> None:
+        """Say that nothing is waited for any more."""
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
