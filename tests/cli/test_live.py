@@ -10,6 +10,7 @@ from penstock.cli.figures import Examples, show_figures
 from penstock.cli.lines import EventLines
 from penstock.cli.live import LiveView
 from penstock.spark.planning import JoinSummary
+from penstock.spark.rejections import Reason
 from penstock.spark.selecting import SelectionSummary
 from penstock.spark.summary import QuerySummary, StreamSummary, Summary
 
@@ -117,14 +118,16 @@ def test_rates_are_of_the_last_seconds_and_begin_anew_with_a_query():
 
 def test_figures_tell_what_went_wrong_and_where_rows_are(tmp_path):
     console = Console(width=80)
-    streams = {"packets": stream(5000, late=3, malformed=2)}
+    reasons = (Reason("late", "4 s older", 3, "{'v': 1}"),)
+    streams = {"packets": stream(5000, late=3, malformed=2, reasons=reasons)}
     queries = {"big": query(10), "bad": query(0, "failed", "Division by zero [DIVIDE_BY_ZERO]")}
     with console.capture() as capture:
         found = summary(15.0, streams, queries, abandoned_rows=77)
         show_figures(console, "a.sql", replace(found, joins={"join.1": JOIN}), tmp_path / "out")
     text = " ".join(capture.get().split())
     assert "packets 0 to 5,000" in text
-    assert "rows turned away: 3 late, 2 malformed" in text
+    assert "packets: 5 of 5,000 rows were rejected" in text
+    assert "3 late: 4 s older such as {'v': 1}" in text
     assert "_rejected/packets" in text.replace(" ", "")
     assert "77 rows still waited" in text
     assert "join.1 in the optimizer's order: 4 % of the machine at the streams' pace, 12.5 % as written" in text

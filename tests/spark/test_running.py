@@ -155,18 +155,24 @@ def test_late_and_malformed_rows_are_turned_away_with_count_and_reason(tmp_path,
     stream = found.summary.streams["a"]
     assert (stream.rows, stream.late, stream.malformed) == (7, 1, 4)
     assert sorted(ps.read(tmp_path / "out", "q").column("v").to_pylist()) == [1, 4]
-    [file] = (tmp_path / "out" / "_rejected" / "a").glob("*.parquet")
-    rejected = pq.ParquetFile(file).read().to_pylist()
-    assert [(row["seq"], row["kind"]) for row in rejected] == [
+    [file] = (tmp_path / "out" / "_rejected" / "a").iterdir()
+    rejected = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["_seq"], row["_kind"]) for row in rejected] == [
         (1, "malformed"),
         (2, "malformed"),
         (3, "late"),
         (4, "malformed"),
         (6, "malformed"),
     ]
-    assert json.loads(rejected[0]["row"]) == {"_raw": "rubbish"}
-    assert rejected[0]["reason"] == "this is not a JSON object"
-    assert "no time" in rejected[3]["reason"]
+    assert rejected[0]["_raw"] == "rubbish"
+    assert rejected[0]["_reason"] == "this is not a JSON object"
+    assert (rejected[1]["v"], rejected[1]["_reason"]) == ("no number", "column v does not fit INT")
+    assert "no time" in rejected[3]["_reason"]
+    again = script.replace(str(tmp_path / "a.json"), str(file.parent)).replace(
+        "'at')", "'at', lateness = '1 min')"
+    )
+    fed_back = ps.run(again, spark=spark, drain=True)
+    assert fed_back.results["q"].column("v").to_pylist() == [2]
 
 
 def test_files_that_cannot_be_read_are_turned_away_whole(tmp_path, spark):

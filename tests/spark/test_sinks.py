@@ -11,7 +11,7 @@ from penstock.spark.sinks import Called, Memory, Screen
 
 SCHEMA = pa.schema([("v", pa.int32()), ("at", pa.timestamp("us", "UTC"))])
 ROWS = pa.table([[1, 2], [datetime(2026, 1, 1, tzinfo=UTC), None]], schema=SCHEMA)
-AWAY = pa.table([[7], ["late"], ["older"], ["v=1"]], schema=REJECTED)
+AWAY = pa.table([[7], ["late"], ["older"], ['{"v": 1}']], schema=REJECTED)
 
 INT, TIME = pa.int32(), pa.timestamp("us", "UTC")
 NESTED = pa.schema(

@@ -130,6 +130,19 @@ def _shed(summary: "Summary") -> Text:
     return text
 
 
+def _rejected(name: str, stream: "StreamSummary", out: Path | None) -> list[Text]:
+    """Return why rows of a stream were turned away, and where they are; in red if most were."""
+    away = stream.late + stream.malformed
+    where = f"they are in {out}/_rejected/{name}" if out else "--out DIR would have kept them"
+    style = "bold red" if stream.mostly_rejected else "yellow"
+    share = "all" if away == stream.rows else f"{away:,} of {stream.rows:,}"
+    lines = [Text(f"{name}: {share} rows were rejected; {where}", style=style)]
+    for reason in stream.reasons:
+        lines.append(Text(f"  {reason.rows:,} {reason.kind}: {reason.reason}", style="yellow"))
+        lines.append(Text(f"    such as {reason.example}", style="dim", no_wrap=True, overflow="ellipsis"))
+    return lines
+
+
 def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
     found = [_orders(name, join) for name, join in summary.joins.items()]
     if summary.qos.goals is not None:
@@ -137,11 +150,8 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
     for name, reason in summary.qos.failed.items():
         found.append(Text(f"statistic {name} raised {reason}, and was not computed from then on", style="yellow"))
     for name, stream in summary.streams.items():
-        counts = {"late": stream.late, "malformed": stream.malformed}
-        if any(counts.values()):
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
-            where = f"they are in {out}/_rejected/{name}" if out else "--out DIR would have kept them"
-            found.append(Text(f"{name}: rows turned away: {kinds}; {where}", style="yellow"))
+        if stream.late or stream.malformed:
+            found += _rejected(name, stream, out)
     if summary.rows_dropped:
         found.append(_shed(summary))
     if summary.abandoned_rows:

@@ -87,7 +87,8 @@ def run(
 ) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
-    Exits with 1 if the work failed, be it one query, with 2 if the call was wrong; Ctrl-C ends it well, with 0.
+    Exits with 1 if the work failed, be it one query, or if a run that drains rejected most rows of a stream;
+    with 2 if the call was wrong. Ctrl-C ends it well, with 0.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
@@ -176,7 +177,9 @@ def run(
             show_figures(end, file.name, summary, out)
     if drain and signals.asked:
         lines.error("stopped before everything was worked off")
-    if summary.failed or (drain and signals.asked):
+    if drain and summary.rejecting:
+        lines.error(f"most rows of {', '.join(summary.rejecting)} were rejected")
+    if summary.failed or (drain and (signals.asked or summary.rejecting)):
         raise typer.Exit(code=1)
 
 

@@ -1,7 +1,7 @@
 """An output folder: what is where, and whose it is.
 
 - ``NAME/part-*.parquet``: results of a query;
-- ``_rejected/STREAM/part-*.parquet``: rows that were turned away;
+- ``_rejected/STREAM/rows-*.json``: rows that were turned away, one JSON object a line;
 - ``_recent``, ``_groups``: results of jobs that are not published yet;
 - ``_writing``: files that are not finished yet;
 - ``_penstock.jsonl``: the manifest, with the runs and the queries whose results are here;
@@ -72,11 +72,9 @@ def _staged_in(out: Path) -> Iterator[Staged]:
     for group in (out / GROUPS).glob("*"):
         for part, path in parts_in(group):
             yield Staged(part, path, None)
-    for pattern in ("[!_]*", f"{REJECTED}/*"):
-        for folder in (out / RECENT).glob(pattern):
-            place = str(folder.relative_to(out / RECENT))
-            for part, path in parts_in(folder):
-                yield Staged(part, path, place)
+    for folder in (out / RECENT).glob("*"):
+        for part, path in parts_in(folder):
+            yield Staged(part, path, folder.name)
 
 
 def is_older(out: Path) -> bool:
@@ -141,8 +139,10 @@ def _is_plain(name: str) -> bool:
 def remove_results(out: Path, manifest: Manifest) -> None:
     """Remove the files that Penstock wrote, and the folders that are empty then; anything else stays."""
     places = [out / name for name in manifest.queries]
-    for above in (GROUPS, f"{RECENT}/{REJECTED}", RECENT, REJECTED):
+    for above in (GROUPS, RECENT, REJECTED):
         places += [*(out / above).glob("*"), out / above]
+    for path in (out / REJECTED).glob("*/rows-*.json"):
+        path.unlink()
     for place in places:
         for _, path in parts_in(place):
             path.unlink()
@@ -160,7 +160,7 @@ def remove_unfinished(out: Path) -> None:
 
 def remove_staging(out: Path) -> None:
     """Remove the folders of parts that are not published, where they are empty."""
-    for above in (GROUPS, f"{RECENT}/{REJECTED}", RECENT, WRITING):
+    for above in (GROUPS, RECENT, WRITING):
         for folder in [*(out / above).glob("*"), out / above]:
             _remove_if_empty(folder)
 

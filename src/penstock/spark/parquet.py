@@ -29,6 +29,7 @@ from penstock.spark.layout import (
     staged_in,
 )
 from penstock.spark.marker import Marker, now
+from penstock.spark.rejections import rejected_lines
 from penstock.spark.rolling import Rolled, unfinished_in
 from penstock.spark.schemas import Schemas, columns_of, fitted, plain, schema_of
 
@@ -106,8 +107,13 @@ class Parquet:
         self._stage(f"{GROUPS}/{group}", rows)
 
     def reject(self, stream: str, rows: pa.Table) -> None:
-        """Write rows that were turned away."""
-        self._stage(f"{RECENT}/{REJECTED}/{stream}", rows)
+        """Add rows that were turned away to the file of this run."""
+        with self._guarded():
+            self._begin()
+            folder = self._folder / REJECTED / stream
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / f"rows-{self._manifest.runs:04d}.json").open("a", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in rejected_lines(rows))
 
     def _stage(self, place: str, rows: pa.Table) -> None:
         with self._guarded():
@@ -136,8 +142,7 @@ class Parquet:
     def _publish_all(self) -> None:
         staged = staged_in(self._folder)
         if staged and not self._places:
-            rejected = [f"{REJECTED}/{path.name}" for path in (self._folder / REJECTED).glob("*")]
-            for place in [*self._manifest.queries, *rejected]:
+            for place in self._manifest.queries:
                 self._rolled(place)
         while staged:
             together = self._together(staged)

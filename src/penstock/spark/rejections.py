@@ -1,5 +1,7 @@
 """Rows of a stream that were turned away: how many, why, and an example of each reason."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -76,3 +78,11 @@ def told(reason: Reason) -> str:
     rows = "1 row" if reason.rows == 1 else f"{reason.rows:,} rows"
     example = reason.example if len(reason.example) <= _LONGEST else f"{reason.example[:_LONGEST]}…"
     return f"{rows} rejected ({reason.kind}): {reason.reason}: {example}"
+
+
+def rejected_lines(rejected: pa.Table) -> Iterator[str]:
+    """Return rows that were turned away as JSON objects: their number, kind and reason, and what they held."""
+    for row in rejected.to_pylist():
+        about = json.dumps({f"_{key}": row[key] for key in ("seq", "kind", "reason")}, ensure_ascii=False)
+        held = row["row"].strip().replace("\n", " ")[1:-1].strip()
+        yield f"{about[:-1]}, {held}}}" if held else about
