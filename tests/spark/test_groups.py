@@ -163,6 +163,7 @@ def test_a_result_column_named_query(tmp_path, spark):
             found = duckdb.sql(f"SELECT query FROM '{out}/n{n}/*.parquet' ORDER BY query").fetchall()
             assert found == [(v,) for v in range(n, 10) for _ in range(run)]
             assert sorted(ps.read(out, f"n{n}")["query"].to_pylist()) == [v for (v,) in found]
+            assert spark.read.parquet(str(out / f"n{n}")).count() == len(found)
             assert len(list((out / f"n{n}").iterdir())) == 1
 
 

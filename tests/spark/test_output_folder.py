@@ -399,6 +399,29 @@ def test_a_run_that_broke_off_can_be_read_and_appended_to(tmp_path):
     assert list(tmp_path.rglob("*.tmp")) == []
 
 
+def test_a_run_that_came_and_went_while_another_started(tmp_path):
+    waiting, refused = Parquet(tmp_path, append=True), Parquet(tmp_path)
+    first = opened(tmp_path, "a")
+    first.emit("a", numbers(1))
+    first.close()
+    waiting.open("a", NUMBERS)
+    waiting.emit("a", numbers(2))
+    assert found(tmp_path, "a") == [1, 2]
+    waiting.close()
+    assert in_duckdb(tmp_path, "a") == [1, 2]
+    with pytest.raises(RunError, match="holds results already"):
+        refused.open("a", NUMBERS)
+
+
+def test_a_run_that_failed_publishes_what_was_committed(tmp_path):
+    sink = opened(tmp_path, "a")
+    sink.emit("a", numbers(1))
+    sink.release()
+    assert in_duckdb(tmp_path, "a") == [1]
+    assert not (tmp_path / "_running").exists()
+    opened(tmp_path, "a", append=True).release()
+
+
 def test_results_of_an_older_penstock_can_be_read_and_are_left_alone(tmp_path):
     (tmp_path / "query=a").mkdir()
     pq.write_table(numbers(1), tmp_path / "query=a" / "part-000001.parquet")

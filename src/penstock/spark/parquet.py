@@ -51,7 +51,7 @@ class Parquet:
         self, folder: str | Path, *, overwrite: bool = False, append: bool = False, roll: str | None = None
     ) -> None:
         self._folder = Path(folder)
-        self._overwrite = overwrite
+        self._overwrite, self._append = overwrite, append
         self._roll = Roll() if roll is None else Roll.of(roll)
         self._schemas = Schemas()
         self._places: dict[str, Rolled] = {}
@@ -59,11 +59,15 @@ class Parquet:
         self._marker = Marker(self._folder)
         self._opened = self._begun = self._ended = False
         self._lock, self._publishing = RLock(), RLock()
+        self._look()
+
+    def _look(self) -> None:
+        """Find out what is in the folder, and whether this run may write there."""
         with self._guarded():
-            check_usable(self._folder, self._marker, overwrite=overwrite, append=append)
+            check_usable(self._folder, self._marker, overwrite=self._overwrite, append=self._append)
             self._manifest = Manifest.read(self._folder)
+            self._folders = Folders(self._folder, self._manifest, overwrite=self._overwrite)
             self._folder.mkdir(parents=True, exist_ok=True)
-        self._folders = Folders(self._folder, self._manifest, overwrite=overwrite)
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -76,12 +80,13 @@ class Parquet:
         """Take a query in, if its results have a folder, and fit to those that are there."""
         with self._lock, self._guarded():
             if not self._opened:
+                self._look()  # again: another run may have come and gone while Spark started
                 self._marker.take()
                 self._opened = True
             self._folders.take(query)
-            self._schemas.open(query, schema)
             if self._begun or not self._overwrite:
-                check_columns(self._folder, query, self._manifest, self._schemas[query])
+                check_columns(self._folder, query, self._manifest, plain(schema))
+            self._schemas.open(query, schema)
             if self._begun:
                 self._manifest.add({query: columns_of(self._schemas[query])})
 

@@ -57,6 +57,7 @@ PUBLISH_US = 5_000_000
 IN_FLIGHT = 1
 _NAP_S, _BUSY_NAP_S = 0.01, 0.03
 _RELEARN_US, _LENT_S = 1_000_000, 0.1
+_PUBLISH_ANYWAY_US = 60_000_000
 _GIVE_UP = 3
 _LAST_JOB_S = 5.0
 _TOLD_S = 5.0
@@ -600,8 +601,8 @@ class Runtime:
 
     def _watch(self) -> None:
         self._selecting.look(self._now)
-        # Thousands of queries take a while to publish: not more than a tenth of the time
-        wait_us = max(self._publish_us, 10 * self._publish_took_us)
+        # Thousands of queries take a while to publish: a tenth of the time, or once a minute
+        wait_us = max(self._publish_us, min(10 * self._publish_took_us, _PUBLISH_ANYWAY_US))
         if self._publish_us and self._now - self._published >= wait_us:
             self._publish()
         self._refresh.at(self._clock.now_us())
