@@ -121,6 +121,13 @@ def test_goals_that_weigh_a_new_query_wait_for_it(watched):
     assert [text.split(" = ")[0] for text in told[2:]] == ["SET candidates", "SET selector", "SET qos"]
 
 
+def test_weights_alone_follow_and_go(watched):
+    told, _ = watched(FIRST + "SET policy = 'hnr'; SET qos = 'weigh q 5';")
+    assert told == ["SET policy = 'hnr'", "SET qos = 'weigh q 5'"]
+    told, _ = watched(FIRST + "SET policy = 'hnr';")
+    assert told[2:] == ["SET policy = 'hnr'", "SET qos = 'weigh q 1'"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

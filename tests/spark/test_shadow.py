@@ -1,5 +1,6 @@
 """Shadows: worked by hand, rows conserved, what theory says of policies, and a plain Python queue beside it."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from penstock.network import Network
 from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
+from penstock.qos.readings import together
+from penstock.qos.statistics import Statistics
 from penstock.spark.shadow import Arriving, Flow, Shadow, Stage
 
 
@@ -135,3 +138,45 @@ def test_more_in_flight_is_a_faster_machine_and_too_many_jobs_are_given_up():
     assert Shadow(Stage(TWO, setup_s=1.0, in_flight=2), "fifo", 0.0).advance(9.0, arrivals).results.response == 10
     shadow = Shadow(Stage(TWO, setup_s=0.001, service=Limited(1)), "fifo", 0.0)
     assert shadow.advance(1.0, [at(0.0, 500, "b")], most_jobs=5) is None
+
+
+def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
+    """At a load of 1.35 chain's results come sooner than those of hnr, for it leaves far more of them.
+
+    What is true is seen when everything is served; with what waits, the order is that one.
+    """
+    three = [(2, 0.9, 1), (4, 0.9, 8), (8, 0.1, 1), (8, 0.3, 4), (1, 0.9, 4), (1, 0.3, 4)]
+    chains = [[(first, share), (last, 1)] for first, share, last in three]
+    net = Network.chains([[(cost * 1e-5, share) for cost, share in each] for each in chains], rate=1000)
+    scale = 1.35 / float(net.load)
+    net = net.measured(costs={each.name: float(each.cost) * scale for each in net.operators})
+    so_far, with_waiting, in_all = {}, {}, {}
+    for policy in ("fifo", "hr", "hnr", "chain"):
+        shadow = Shadow(Stage(net, setup_s=0.05, unit_s=0.02, quantum_s=0.5), policy, 0.0)
+        seconds = [[at(second + place / 5, 200, "s") for place in range(5)] for second in range(60)]
+        looks = [shadow.advance(second + 1.0, seconds[second]) for second in range(60)]
+        so_far[policy] = together(looks).results.avg_response
+        with_waiting[policy] = Statistics().whole(together(looks))["avg_response"]
+        rest = [shadow.advance(60.0 + second, []) for second in range(1, 200)]
+        assert rest[-1].waiting < len(net.edges)
+        in_all[policy] = together([*looks, *rest]).results.avg_response
+    assert so_far["chain"] < so_far["hnr"] < so_far["fifo"]
+    assert 2 * in_all["hnr"] < in_all["chain"]
+    assert sorted(with_waiting, key=with_waiting.__getitem__) == sorted(in_all, key=in_all.__getitem__)
+
+
+@pytest.mark.parametrize("policy", ["fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq", "round_robin"])
+def test_more_weight_never_makes_a_query_slower_in_a_shadow(policy):
+    """Only q1 counts in what is read; jobs are of 100 rows, so that none is long."""
+    net = Network.chains([[(8e-4, 0.5)], [(4e-4, 0.5)], [(4e-4, 1.0)]], rate=500)
+    found = []
+    for weight in (0.2, 1, 5, 25):
+        stage = Stage(
+            net.weighed({"q1": weight}), setup_s=0.01, service=Limited(100), weights={"q2": 0.0, "q3": 0.0}
+        )
+        shadow = Shadow(stage, policy, 0.0)
+        arrivals = [at(place / 10, 50, "s") for place in range(200)]
+        reading = shadow.advance(60.0, arrivals)
+        found.append(reading.results.avg_response)
+    assert all(more <= less * 1.02 for less, more in pairwise(found)), found
+    assert found[-1] < found[0]
