@@ -194,3 +194,70 @@ def test_explain_loads_no_pyspark(script):
     text += f"explanation(Path({str(script)!r}), None); print('pyspark' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout == "False\n"
+
+
+ALIKE = """
+CREATE STREAM s (a INT, b INT, c STRING, ts TIMESTAMP)
+  FROM files WITH (path = 's', format = 'json', timestamp = 'ts', lateness = '13.5 min', idle = '5 s');
+CREATE STREAM g (a INT) FROM poisson WITH (rate = 100, rows = 810000000);
+CREATE QUERY one AS SELECT a FROM s WHERE b > 3;
+CREATE QUERY two AS SELECT a FROM s WHERE b > -4;
+CREATE QUERY decimal AS SELECT a FROM s WHERE b > 2.5;
+CREATE QUERY renamed AS SELECT a AS d FROM s WHERE b > 3;
+CREATE QUERY other AS SELECT b FROM s WHERE b > 3;
+CREATE QUERY short AS SELECT a FROM s WHERE b IN (1, 2) AND c = 'x';
+CREATE QUERY long AS SELECT a FROM s WHERE c = 'y' AND b IN (1, -2, 3);
+CREATE QUERY starts AS SELECT a FROM s WHERE c LIKE 'a%' AND b > 1;
+CREATE QUERY ends AS SELECT a FROM s WHERE c LIKE '%a' AND b > 2;
+CREATE QUERY near AS SELECT x.a FROM s [ROWS 3] x, g [RANGE 1 SECOND] y WHERE x.a = y.a AND x.b > 3;
+CREATE QUERY wide AS SELECT x.a FROM s [ROWS 4] x, g [RANGE 1 SECOND] y WHERE x.a = y.a AND x.b > 4;
+CREATE QUERY whole AS SELECT c FROM s;
+CREATE QUERY all_of_it AS SELECT c AS e FROM s;
+SET memory = '512MB'; SET quantum = '2 min';
+"""
+
+
+def test_queries_that_look_alike_and_run_apart_are_told_why(tmp_path):
+    file = tmp_path / "alike.sql"
+    file.write_text(ALIKE)
+    found = explained(file)
+    assert [group["queries"] for group in found["groups"].values()] == [["one", "two"]]
+    told = [
+        (each["queries"], each["like"], each["differs_in"], each["here"], each["there"]) for each in found["alike"]
+    ]
+    assert told == [
+        (["decimal"], ["one", "two"], "type of a constant", "2.5 is DECIMAL(2,1)", "3 is INT"),
+        (["renamed"], ["one", "two"], "name of a result", "d", "a"),
+        (["long"], ["short"], "length of an IN list", "3 values", "2 values"),
+        (["ends"], ["starts"], "constant that is part of a function, a pattern or an interval", "'%a'", "'a%'"),
+        (["wide"], ["near"], "window of s", "[ROWS 4]", "[ROWS 3]"),
+    ]
+    screen = runner.invoke(app, ["explain", str(file)]).stdout
+    assert "alike, yet not in one group" in screen
+    assert max(map(len, screen.splitlines())) <= 80
+    file.write_text(ALIKE + "SET groups = false;")
+    assert explained(file)["alike"] == []
+
+
+def test_numbers_have_units_and_few_digits(tmp_path):
+    file = tmp_path / "alike.sql"
+    file.write_text(ALIKE)
+    screen = " ".join(runner.invoke(app, ["explain", str(file)]).stdout.split())
+    assert "lateness=13.5 min, idle=5 s" in screen
+    assert "rows=810 M" in screen
+    assert "memory = 512 MB, quantum = 2 min" in screen
+    assert "e+" not in screen
+    assert explained(file)["streams"]["s"]["options"]["lateness"] == 810_000_000
+
+
+def test_names_are_shown_as_they_must_be_written(tmp_path):
+    file = tmp_path / "names.sql"
+    file.write_text(
+        "CREATE STREAM s (`id.h` STRING, a INT) FROM poisson WITH (rate = 1);"
+        "CREATE TABLE t (k STRING, `full name` STRING) FROM csv WITH (path = 't.csv');"
+        "CREATE QUERY q AS SELECT x.`id.h`, y.a, t.`full name` FROM s [ROWS 1] x, s [ROWS 1] y, t "
+        "WHERE x.`id.h` = y.`id.h` AND t.k = y.`id.h`;"
+    )
+    screen = " ".join(runner.invoke(app, ["explain", str(file)]).stdout.split())
+    assert "p0.`id.h` AS `id.h`, p1.a AS a, p1.t.`full name` AS `full name`" in screen
+    assert "ON (p0.`id.h` = p1.`id.h`)" in screen

@@ -4,6 +4,7 @@ import json
 
 import penstock
 import penstock.spark as ps
+from penstock.spark.outputs import Rows, collected
 
 ROWS = [
     {"id": {"orig_h": "a", "port": 80, "a b": {"c": 1.5}}, "x.y": "p", "tags": ["u", "v"], "ns": [1, 5],
@@ -61,3 +62,13 @@ def test_names_and_nested_columns(tmp_path, spark):
     assert rows("named") == [{"full name": "Pat", "the port": 80}, {"full name": "Ritz", "the port": 22}]
     # All rows have arrived at one time, so the last of a stands before every b.
     assert rows("pairs") == [{"port": 22, "tags": each["tags"], "m": {"k": 1}} for each in (a, b)]
+
+
+def test_results_of_other_types_share_a_job(spark):
+    """Each result has a place for the columns of the others, whatever the names in their types."""
+    nested = spark.sql("SELECT named_struct('a b', 1, 'c`d', array('x')) AS s, map('k', 2) AS m, 5 AS __seq0")
+    plain = spark.sql("SELECT 'y' AS t, 6 AS __seq0")
+    found = collected({"nested": Rows(nested), "plain": Rows(plain)})
+    [row] = found["nested"].to_pylist()
+    assert (row["s"], dict(row["m"])) == ({"a b": 1, "c`d": ["x"]}, {"k": 2})
+    assert found["plain"].to_pylist() == [{"t": "y", "__seq0": 6}]

@@ -1,6 +1,7 @@
 """`penstock explain`: what a script would run, without running it."""
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,14 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from penstock.cli.style import COMPACT, plural, wide_console
+from penstock.cli.style import COMPACT, amount, plural, share, size, span, wide_console
+
+MOST_ALIKE = 12
+"""Lines on queries that look alike."""
+_PLAIN = re.compile(r"`([^\W\d]\w*)`")
+"""A name that needs no back-quotes."""
+_TIMES = {"lateness", "idle", "quantum", "publish", "chunk_time"}
+"""Options and settings that are kept in microseconds."""
 
 
 def explain(
@@ -32,8 +40,9 @@ def explain(
 ) -> None:
     """Show what a script would run: operators, what is shared, windows, columns, units and their priorities.
 
-    For joins, also in which order rows probe the windows, as the optimizer chooses and as written, and what
-    both would take. Nothing is started. Exits with 1 if the script is wrong.
+    Queries that differ only in constants run as one group; of those that look alike and do not, it shows the first
+    difference. For joins, it shows in which order rows probe the windows, as the optimizer chooses and as written,
+    and what both would take. Nothing is started. Exits with 1 if the script is wrong.
 
     Examples: `penstock explain traffic.sql`; `penstock explain traffic.sql --policy chain`;
     `penstock explain traffic.sql --json | jq '.queries.echo'`;
@@ -63,7 +72,7 @@ def _show(console: Console, title: str, found: dict[str, Any]) -> None:
         if found[f"{kind}s"]:
             console.print(_relations(kind, found[f"{kind}s"]))
     if found["settings"]:
-        settings = ", ".join(f"{name} = {value!r}" for name, value in found["settings"].items())
+        settings = ", ".join(f"{name} = {_value(name, value)}" for name, value in found["settings"].items())
         console.print(Text("settings  ", style="dim").append(settings, style="not dim"), end="\n\n")
     for name, query in found["queries"].items():
         if query["group"] is None:
@@ -72,6 +81,8 @@ def _show(console: Console, title: str, found: dict[str, Any]) -> None:
         elif name == found["groups"][query["group"]]["queries"][0]:
             console.print(_tree(query["group"], found["groups"][query["group"]]["queries"], found))
             console.print()
+    if found["alike"]:
+        console.print(_alike(found))
     for name, operator in found["operators"].items():
         if len(operator.get("orders", ())) > 2:  # of two streams each row has one other to probe
             console.print(shown(name, operator))
@@ -93,9 +104,20 @@ def _relations(kind: str, relations: dict[str, Any]) -> Table:
         columns = Text(", ").join(
             Text(column, style="" if column in reads else "dim strike") for column in relation["columns"]
         )
-        options = ", ".join(f"{option}={value}" for option, value in relation["options"].items())
+        options = ", ".join(f"{option}={_value(option, value)}" for option, value in relation["options"].items())
         table.add_row(Text(name), relation["source"], columns, Text(options, style="dim"))
     return table
+
+
+def _value(name: str, value: object) -> str:
+    """Return the value of an option or a setting in the units that people write."""
+    if name in _TIMES and isinstance(value, int):
+        return span(value)
+    if name == "memory" and isinstance(value, int):
+        return size(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1e6:
+        return amount(value)
+    return str(value)
 
 
 def _tree(title: str, queries: list[str], found: dict[str, Any]) -> Tree:
@@ -128,16 +150,17 @@ def _grow(tree: Tree, node: str, queries: list[str], found: dict[str, Any], wind
 
 def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> str:
     """Return an operator's SQL as a person would write it: `__p0_src AS src` of a join is p0.src AS src."""
-    sql: str = operator["sql"].replace("`", "")
+    sql: str = operator["sql"]
     if operator["kind"] == "join":
         _, _, condition = sql.partition(" ON ")
-        return f"ON {condition}" if condition else "every combination"
-    sql = re.sub(r"\b__p(\d+)_", r"p\1.", sql)
+        return "ON " + _PLAIN.sub(r"\1", condition) if condition else "every combination"
+    sql = re.sub(r"`__p(\d+)_", r"p\1.`", sql)
     for name in found["queries"][query]["operators"]:
         looked_up = found["operators"][name]
         if looked_up["kind"] == "lookup":
-            sql = sql.replace(looked_up["prefix"], f"{looked_up['table']}.")
-    return re.sub(r"(^|, )(\w+) AS \2(?=, |$)", r"\1\2", sql)
+            sql = sql.replace(f"`{looked_up['prefix']}", f"{looked_up['table']}.`")
+    sql = _PLAIN.sub(r"\1", sql)
+    return re.sub(r"(^|, )(\w+|`[^`]+`) AS \2(?=, |$)", r"\1\2", sql)
 
 
 def _units(found: dict[str, Any]) -> Table:
@@ -145,10 +168,24 @@ def _units(found: dict[str, Any]) -> Table:
     title = f"units of {policy['name']}: {policy['formula']}"
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column(policy["unit"], overflow="fold")
-    table.add_column("gain ÷ cost", justify="right", no_wrap=True)
+    table.add_column("gain ÷ cost, first = 100", justify="right", no_wrap=True)
     table.add_column("for")
+    top = found["units"][0]["priority"]
     for unit in found["units"]:
-        table.add_row(Text(unit["name"]), f"{unit['priority']:.3g}", Text(_some(unit["queries"]), style="dim"))
+        relative = 100 * unit["priority"] / top if 0 < top < math.inf else unit["priority"]
+        table.add_row(Text(unit["name"]), share(relative), Text(_some(unit["queries"]), style="dim"))
+    return table
+
+
+def _alike(found: dict[str, Any]) -> Table:
+    table = Table(title="alike, yet not in one group", box=SIMPLE_HEAD, **COMPACT)
+    for header in ("query", "differs in", "here", "there", "from"):
+        table.add_column(header, overflow="fold")
+    for each in found["alike"][:MOST_ALIKE]:
+        names, like = _some(each["queries"], 2), _some(each["like"], 2)
+        table.add_row(*map(Text, (names, each["differs_in"], each["here"], each["there"], like)))
+    if len(found["alike"]) > MOST_ALIKE:
+        table.caption = f"and {len(found['alike']) - MOST_ALIKE:,} more: penstock explain --json has all"
     return table
 
 

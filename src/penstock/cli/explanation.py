@@ -8,6 +8,7 @@ from penstock.cli.chosen import chosen_policy
 from penstock.cli.orders import described, measured_joins, planned_joins
 from penstock.cli.style import duration
 from penstock.errors import RunError
+from penstock.language.likeness import differences
 from penstock.language.plan import Plan, always, never
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
@@ -80,6 +81,7 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
             name: {"queries": list(group.members), "constants": list(group.form.types)}
             for name, group in plan.groups.items()
         },
+        "alike": _alike(plan) if script.settings.get("groups", True) else [],
         "units": [
             {
                 "name": unit.name,
@@ -92,6 +94,20 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
         ],
         "notes": notes,
     }
+
+
+def _alike(plan: Plan) -> list[dict[str, Any]]:
+    """Return which queries look alike and run apart, and why."""
+    return [
+        {
+            "queries": list(each.queries),
+            "like": list(each.like),
+            "differs_in": each.what,
+            "here": each.here,
+            "there": each.there,
+        }
+        for each in differences(plan.queries, plan.forms)
+    ]
 
 
 def _more(plan: Plan, name: str) -> dict[str, Any]:

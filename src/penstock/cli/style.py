@@ -86,6 +86,43 @@ def size(count: float) -> str:
     return f"{count:,.3g} TB"
 
 
+def amount(count: float) -> str:
+    """Return a large number in three digits and a word.
+
+    >>> amount(2000), amount(810_000_000), amount(2.5e17), amount(0.5)
+    ('2,000', '810 M', '250,000 T', '0.5')
+    """
+    if count < 999_999.5:
+        return f"{count:,.10g}"
+    for unit, size_of in (("M", 1e6), ("G", 1e9)):
+        if count < 999.5 * size_of:
+            return f"{count / size_of:.3g} {unit}"
+    return f"{count / 1e12:,.3g} T" if count < 999.5e12 else f"{count / 1e12:,.0f} T"
+
+
+def span(microseconds: int) -> str:
+    """Return a time in the unit that people would use.
+
+    >>> span(810_000_000), span(5_000_000), span(1500), span(0), span(7_200_000_000)
+    ('13.5 min', '5 s', '1.5 ms', '0 s', '2 h')
+    """
+    for unit, size_us in (("d", 86_400e6), ("h", 3600e6), ("min", 60e6), ("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size_us:
+            return f"{microseconds / size_us:.3g} {unit}"
+    return f"{microseconds} µs" if microseconds else "0 s"
+
+
+def share(value: float) -> str:
+    """Return a part of a hundred without an exponent.
+
+    >>> share(100.0), share(37.52), share(0.00948), share(1e-9)
+    ('100', '37.5', '0.00948', '< 0.001')
+    """
+    if 0 < value < 0.001:
+        return "< 0.001"
+    return f"{value:.3g}"
+
+
 def seconds(value: float) -> str:
     """Return seconds, with more digits where there are few.
 

@@ -100,7 +100,7 @@ class Group:
 
 def form_of(query: QueryDef) -> tuple[Form, tuple[Value, ...]] | None:
     """Return the form of a query and its constants; None if it has no constant that could differ."""
-    slots = _Slots(query)
+    slots = Slots(query)
     conditions = sorted(map(slots.opened, query.conditions), key=lambda part: (part.text, str(part.values)))
     outputs = [slots.opened(output.expression) for output in query.outputs]
     parts = [*conditions, *outputs]
@@ -129,7 +129,7 @@ def form_of(query: QueryDef) -> tuple[Form, tuple[Value, ...]] | None:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """An expression with its slots open, and what stood there."""
 
     tree: exp.Expression
@@ -139,13 +139,13 @@ class _Part:
     values: tuple[Value, ...]
 
 
-def _belongs_below(part: _Part) -> bool:
+def _belongs_below(part: Part) -> bool:
     """Whether a condition may fail and yet must find rows to join: with the constants it would come too late."""
     joins = not part.holes and len(places_in(part.tree)) > 1
     return (joins or isinstance(part.tree, exp.NullSafeEQ)) and may_fail(part.tree)
 
 
-class _Slots:
+class Slots:
     """Finds the slots of a query."""
 
     def __init__(self, query: QueryDef) -> None:
@@ -159,7 +159,7 @@ class _Slots:
         self._exact = bool(decimals) or any(_is_decimal(node) for tree in trees for node in tree.walk())
         self._wide = any(int(name[8:].split(",")[0]) > _WIDEST for name in decimals)
 
-    def opened(self, tree: exp.Expression) -> _Part:
+    def opened(self, tree: exp.Expression) -> Part:
         """Return a copy of the expression with a column in place of each slot, named after its type."""
         copy = tree.copy()
         holes, values = [], []
@@ -174,7 +174,11 @@ class _Slots:
             holes.append(hole)
             values.append(value)
         text = DIALECT.generate(copy, copy=False, comments=False)
-        return _Part(copy, text, tuple(holes), tuple(hole.name for hole in holes), tuple(values))
+        return Part(copy, text, tuple(holes), tuple(hole.name for hole in holes), tuple(values))
+
+    def type_of(self, node: exp.Literal) -> str:
+        """Return the type that Spark gives a constant."""
+        return self._value(node, negative=isinstance(node.parent, exp.Neg) and not node.is_string)[0]
 
     def _is_slot(self, node: exp.Expression, kind: str) -> bool:
         above = node.parent
