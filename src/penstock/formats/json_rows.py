@@ -4,11 +4,10 @@ import base64
 import json
 import math
 from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 
+_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 RAW = "_raw"
 """The key of a text that is not a JSON object."""
 
@@ -29,25 +28,31 @@ def json_lines(table: pa.Table) -> list[str]:
     ]
 
 
-def plain(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
-    """Return a value as JSON has it: times as ISO 8601, binary data in base64, numbers without end as text."""
-    if value is None:
-        return None
-    if isinstance(value, datetime | date):
+def plain(value: object, kind: pa.DataType) -> object:
+    """Return a value of a type as JSON can have it.
+
+    >>> plain(date(2026, 1, 31), pa.date32()), plain(math.nan, pa.float64())
+    ('2026-01-31', 'NaN')
+    >>> plain([("a", 1), ("b", None)], pa.map_(pa.string(), pa.int32()))
+    {'a': 1, 'b': None}
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NO_NUMBERS[str(value)]
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat() + "Z"
+    if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Decimal):
-        return str(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if pa.types.is_map(kind):
-        return {str(key): plain(each, kind.item_type) for key, each in value}
-    if pa.types.is_list(kind):
+    if isinstance(value, dict):
+        return {name: plain(each, kind.field(name).type) for name, each in value.items()}
+    if isinstance(value, list) and pa.types.is_map(kind):
+        return {str(plain(key, kind.key_type)): plain(each, kind.item_type) for key, each in value}
+    if isinstance(value, list):
         return [plain(each, kind.value_type) for each in value]
-    if pa.types.is_struct(kind):
-        return {field.name: plain(value[field.name], field.type) for field in kind}
-    return value
+    return str(value)
 
 
 def as_object(text: str) -> str:
