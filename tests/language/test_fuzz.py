@@ -9,7 +9,9 @@ from penstock import ScriptError
 from penstock.language import Script
 from penstock.language.plan import Plan
 from tests.language.asking import DECLARED
+from tests.language.samples import SAMPLES
 from tests.language.test_check import BAD, GOOD
+from tests.language.test_nested import GOOD as NESTED
 
 VALID = f"""{DECLARED}
 CREATE QUERY big AS SELECT src, bytes + 1 AS more, 'it''s' FROM packets WHERE bytes > 1 AND NOT (dst LIKE 'a%');
@@ -29,6 +31,9 @@ TIMESTAMP COLLATE FETCH FOR INTO SHOW EXECUTE ADD JAR DECLARE MERGE BEGIN END IF
 TOKENS = re.findall(r"\w+|'[^']*'|\s+|.", VALID)
 TRIED = " ".join((*GOOD, *(bad for bad, _, _ in BAD)))
 WORDS = sorted({*TOKENS, *re.findall(r"\w+|'[^']*'|\W", TRIED), *MORE.split(), "\0", "\ufeff", "\ud800"})
+PARTS = sorted(
+    {part for each in (*NESTED, *(call for call, _ in SAMPLES)) for part in re.findall(r"\w+|'[^']*'|\W", each)}
+)
 CHARACTERS = st.sampled_from(sorted(set(VALID) | set("\0\r\f\v\x85\u2028\ufeff'\"`\\[]{}²")))
 
 
@@ -51,6 +56,12 @@ def test_token_soup_in_a_query(words, between):
     is_script_or_error(
         f"{DECLARED} CREATE QUERY q AS SELECT {between.join(words)} FROM kinds WHERE {between.join(words)}"
     )
+
+
+@given(st.sampled_from(NESTED), st.lists(st.sampled_from(PARTS), max_size=12), st.integers(0, 30))
+def test_token_soup_in_nested_expressions(expression, parts, place):
+    written = expression[:place] + "".join(parts) + expression[place:]
+    is_script_or_error(f"{DECLARED} CREATE QUERY q AS SELECT {written} AS v FROM logs WHERE ({written}) IS NULL")
 
 
 @given(st.data())

@@ -230,3 +230,27 @@ def test_queries_over_fields_form_groups():
 @pytest.mark.parametrize("window", ["[ROWS]", "[RANGE]", "[ROWS x]", "[ROWS -1]"])
 def test_a_wrong_window_in_from_is_called_one(window):
     assert "expected a number after" in refused(f"SELECT js FROM logs {window}").message
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked", "found"),
+    [
+        ("größe", "GRÖßE", True),
+        ("größe", "GRÖSSE", False),
+        ("straße", "strasse", False),
+        ("İd", "id", False),
+        ("s", "ſ", False),
+        ("caf\u00e9", "CAFE\u0301", True),  # one character, or a letter and an accent
+        ("cafe\u0301", "CAF\u00c9", True),
+        ("ΑΣ", "ας", True),
+    ],
+)
+def test_names_are_the_same_to_spark_or_to_the_eye(declared, asked, found):
+    """Which of them Spark matches was looked up in Spark; accents it tells apart, and nobody can see."""
+    stream = f"CREATE STREAM s ({declared} INT) FROM poisson WITH (rate = 1);"
+    text = f"{stream} CREATE QUERY q AS SELECT {asked} AS v FROM s"
+    if found:
+        [*_, project] = Plan.of(Script.parse(text)).steps.values()
+        assert project.columns == ((f"`{declared}`", "v"),)
+    else:
+        assert f"there is no column {asked!r} in s" in refusal(text).message

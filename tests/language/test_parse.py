@@ -57,6 +57,7 @@ def test_types(written, name):
         ("MAP<ARRAY<INT>, INT>", "the keys of a map cannot be arrays", "ARRAY<INT>"),
         ("STRUCT<>", "expected < after STRUCT, as in STRUCT<host: STRING, port: INT>, not '<>'", "<>"),
         ("STRUCT<b: INT, B: INT>", "column a has two fields named 'B'", "B"),
+        ("STRUCT<s: INT, ſ: INT>", "column a has two fields named 'ſ'", "ſ"),
         ("STRUCT<b: >", "expected the type of field b, not '>'", ">"),
         ("ARRAY<" * 25 + "INT" + ">" * 25, "is nested too deeply: 20 levels at most", "ARRAY"),
         ("INT(5)", "INT takes no numbers in brackets", "INT(5)"),

@@ -3,7 +3,7 @@
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import nearest
-from penstock.language.names import name_key
+from penstock.language.names import field_key, name_key
 from penstock.language.statements import Column
 from penstock.language.text import Span
 from penstock.language.tokens import Tokens
@@ -103,9 +103,9 @@ def _fields(tokens: Tokens, what: str, depth: int) -> dict[str, ColumnType]:
     seen: set[str] = set()
     while True:
         name, span = tokens.quotable_name("a field")
-        if name_key(name) in seen:
+        if field_key(name) in seen:
             tokens.text.fail(f"{what} has two fields named {name!r}", span)
-        seen.add(name_key(name))
+        seen.add(field_key(name))
         tokens.took(":")  # Spark does not need it either
         fields[name] = _type(tokens, f"field {name}", depth + 1)
         if not tokens.took(","):

@@ -15,3 +15,20 @@ def name_key(name: str) -> str:
     True
     """
     return name if name.isascii() and name.islower() else unicodedata.normalize("NFC", name.lower())
+
+
+def field_key(name: str) -> str:
+    """Return what two fields of a struct have in common if Spark cannot tell them apart.
+
+    It compares them character by character, as Java's `equalsIgnoreCase` does, and so knows fewer names than among
+    columns.
+
+    >>> field_key("ſize") == field_key("SIZE"), field_key("İd") == field_key("id"), field_key("ß") == "ss"
+    (True, True, False)
+    """
+    return unicodedata.normalize("NFC", "".join(map(_folded, name)))
+
+
+def _folded(character: str) -> str:
+    upper = character.upper()
+    return (upper if len(upper) == 1 else character).lower()[0]
