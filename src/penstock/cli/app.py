@@ -26,7 +26,7 @@ TRACEBACKS = "PENSTOCK_TRACEBACKS"
 
 app = typer.Typer(
     help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
-    epilog="Start with: penstock doctor, then penstock run examples/first.sql; for your own data: penstock init FILE",
+    epilog="Start with: penstock doctor; penstock run examples/first.sql; for your own data, penstock init FILE",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
