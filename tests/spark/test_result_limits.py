@@ -77,6 +77,14 @@ def test_what_made_too_many_takes_a_quarter_and_comes_back():
     assert limits.most_rows("u", 1.0) == 500
 
 
+def test_a_single_row_is_tried_again_by_an_exact_limit():
+    limits = ResultLimits(most_bytes=1e9, most_results=1000)
+    assert limits.limit(["u", "v"], rows=1, tasks=4) == Limit(1000, 4)
+    limits.exceeded("v", 1)
+    assert limits.limit(["u", "v"], rows=1, tasks=4) == Limit(1000, 4, exact=True)
+    assert limits.limit(["u", "v"], rows=2, tasks=4) == Limit(1000, 4)
+
+
 def test_wide_results_count_by_their_bytes():
     limits = ResultLimits(most_bytes=1e6, most_results=1_000_000)
     limits.measured("u", 10, results=100, taken_bytes=1_000_000)

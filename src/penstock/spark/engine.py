@@ -594,7 +594,8 @@ class Engine:
             return True
         self.limits.exceeded(run.units[0].name, run.rows)
         self._served.pop(id(run.units[0]), None)
-        return run.rows > 1
+        limit = run.work.limit
+        return run.rows > 1 or (limit is not None and not limit.exact)
 
     def _emit_all(self, group: Group, table: pa.Table, now_us: int, ideal: float) -> list[Emitted]:
         rows = emitted_by(group, self.queries, table, now_us, ideal, self.tally)

@@ -60,6 +60,7 @@ class _Known:
     result_bytes: float = _RESULT_BYTES
     reached: int = 0
     is_measured: bool = False
+    has_exceeded: bool = False
 
 
 class ResultLimits:
@@ -94,8 +95,13 @@ class ResultLimits:
         return max(grown, safe, 1)
 
     def limit(self, units: Iterable[str], rows: int, tasks: int) -> Limit:
-        """Return the limit of a job that takes so many rows of these units, in so many tasks at a time."""
-        return Limit(min(map(self.results, units)), tasks, exact=rows == 1)
+        """Return the limit of a job that takes so many rows of these units, in so many tasks at a time.
+
+        It is exact where a single row is left to try.
+        """
+        names = list(units)
+        exact = rows == 1 and any(name in self._known and self._known[name].has_exceeded for name in names)
+        return Limit(min(map(self.results, names)), tasks, exact)
 
     def measured(self, unit: str, rows: int, results: int, taken_bytes: int) -> None:
         """Take in what a job made of so many rows of a unit."""
@@ -112,6 +118,7 @@ class ResultLimits:
         known = self._known.setdefault(unit, _Known())
         known.per_row = max(known.per_row, 4 * self.results(unit) / (_MARGIN * rows))
         known.reached = min(known.reached, max(rows // 4, 1))
+        known.has_exceeded = True
 
     def keep(self, units: Iterable[str]) -> None:
         """Forget what is known of other units."""

@@ -77,9 +77,9 @@ def spark_session(
     """
     if master and remote:
         raise RunError("give a master or a remote, not both")
+    check_reachable(remote or master or "")
     if SparkSession.getActiveSession() is not None:
         raise RunError("a Spark session runs in this process already: pass it on with spark=…, or stop it first")
-    check_reachable(remote or master or "")
     if remote is None or remote.startswith("local"):
         check_java()
     where = master or LOCAL
@@ -153,8 +153,8 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
 
         def said() -> str:
             file.seek(0)
-            lines = file.read()[-4000:].decode(errors="replace").strip().splitlines()
-            return "\nSpark said:\n  " + "\n  ".join(lines[-8:]) if lines else ""
+            lines = without_stacks(file.read()[-20_000:].decode(errors="replace"))
+            return "\nSpark said:\n  " + "\n  ".join(lines[-6:]) if lines else ""
 
         try:
             yield said
@@ -164,6 +164,16 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
             sys.stderr = python_stderr
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def without_stacks(text: str) -> list[str]:
+    r"""Return the lines of what Java said, without those that only say where.
+
+    >>> without_stacks("Exception: no such jar\n\tat org.x.Main(Main.scala:1)\n\t... 3 more\n")
+    ['Exception: no such jar']
+    """
+    lines = [line.rstrip() for line in text.splitlines()]
+    return [line[:300] for line in lines if line and not re.match(r"\s+(at |\.\.\. \d+ more)", line)]
 
 
 @contextmanager
