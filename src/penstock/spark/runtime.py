@@ -10,12 +10,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.errors import PenstockError, RunError, ScriptError
-from penstock.language.group import Form, form_of
+from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.policies import Exhaustive, Limited, Policy
@@ -36,7 +34,8 @@ from penstock.spark.limits import (
     room_rows,
     row_bytes,
 )
-from penstock.spark.prepare import loaded_tables, result_schema
+from penstock.spark.prepare import loaded_tables
+from penstock.spark.query_checks import QueryChecks
 from penstock.spark.refresh import Refresh
 from penstock.spark.rehearsal import Rehearsal
 from penstock.spark.rejections import Rejections
@@ -110,12 +109,23 @@ class Runtime:
         self._on_event = on_event or (lambda text: None)
         self._on_tick = on_tick or (lambda summary: None)
         self._in_flight = in_flight or settings.get("in_flight", IN_FLIGHT)
+        self._around = Surroundings(
+            spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch,
+            self._on_event, buffer_bytes(self._memory, len(script.streams)),
+        )  # fmt: skip
+        if "memory" in settings:
+            self._check_memory(self._memory)
+        tell = on_stage or (lambda text: None)
+        if script.tables:
+            tell(f"reading {'table' if len(script.tables) == 1 else 'tables'} {', '.join(script.tables)}")
+        self._frames = loaded_tables(self._around, script.tables)
+        self._checks = QueryChecks(self._frames, script.name, grouping=settings.get("groups", True))
         self.engine = Engine(
             script.streams,
             policy or settings.get("policy", POLICY),
             service,
             settings.get("memory"),
-            self._may_group,
+            self._checks.may_group,
             quantum_s,
             slots_of(spark),
             settings.get("optimize", True),
@@ -128,21 +138,8 @@ class Runtime:
             self._on_event,
             pinned=policy is not None,
         )
-        self._around = Surroundings(
-            spark, script.folder, drain, seconds, self._chunk_rows, settings.get("chunk_time", CHUNK_US), scratch,
-            self._on_event, buffer_bytes(self._memory, len(script.streams)),
-        )  # fmt: skip
-        if "memory" in settings:
-            self._check_memory(self._memory)
         self._sheds = settings.get("shed", "memory" in settings and not drain)
         self._shedding = Shedding(self.engine, self._in_flight)
-        tell = on_stage or (lambda text: None)
-        if script.tables:
-            tell(f"reading {'table' if len(script.tables) == 1 else 'tables'} {', '.join(script.tables)}")
-        self._frames = loaded_tables(self._around, script.tables)
-        self._schemas: dict[str, pa.Schema] = {}
-        self._form_schemas: dict[Form, pa.Schema | None] = {}
-        self._grouping = settings.get("groups", True)
         count = len(script.queries)
         tell(f"checking {count:,} {'query' if count == 1 else 'queries'}")
         self.engine.begin(script)
@@ -517,33 +514,10 @@ class Runtime:
         return f"query {query.name} begins at {_places(self.engine.create(query).starts)}"
 
     def _open(self, query: QueryDef) -> None:
-        """Let Spark check a query, and make the place for its results; one of a group is checked with it."""
-        found = self.engine.plan.forms.get(query.name) or form_of(query)
-        schema = self._form_schemas.get(found[0]) if found else None
-        if schema is None:
-            schema = self._checked(query)
-        if self._schemas.setdefault(query.name, schema) != schema:
-            raise RunError(f"an earlier query {query.name} had other columns: give this one another name")
+        """Let Spark check a query, and make the place for its results."""
+        schema = self._checks.schema_of(query, self.engine.plan)
         for sink in self._sinks:
             sink.open(query.name, schema)
-
-    def _checked(self, query: QueryDef) -> pa.Schema:
-        return result_schema(self._frames, query, self.script.name)
-
-    def _may_group(self, form: Form) -> bool:
-        """Whether queries of a form give the same columns with their constants from a table as without.
-
-        They do not where Spark sees in a literal more than its type. Then each of them runs by itself.
-        """
-        if not self._grouping:
-            return False
-        if form not in self._form_schemas:
-            try:
-                schema = self._checked(form.example)
-                self._form_schemas[form] = schema if schema == self._checked(form.query) else None
-            except ScriptError:
-                self._form_schemas[form] = None
-        return self._form_schemas[form] is not None
 
     def _refuse_requests(self) -> None:
         while self._requests:
