@@ -415,7 +415,9 @@ class Engine:
         for edge, pieces in taken.items():
             key = tuple(map(id, pieces))
             if key not in together:
-                together[key] = pa.concat_tables([piece.table for piece in pieces])
+                # Pieces from before a query that reads more columns lack them, and it drops their rows.
+                tables = [piece.table for piece in pieces]
+                together[key] = pa.concat_tables(tables, promote_options="default")
             takes[edge] = of_members(self.plan, edge, together[key])
         probes, spans = probed_windows(self.plan, self._wanted, self.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}
