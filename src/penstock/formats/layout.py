@@ -32,13 +32,22 @@ class Layout:
         if self.form == "zeek":
             return _zeek(beginning, file)
         if self.form == "csv" and self.header_lines:
-            lines = [line for line in beginning.splitlines() if line.strip() and not self._is_comment(line)]
+            lines = [line for line in lines_of(beginning) if line.strip() and not self._is_comment(line)]
             found = next(csv.reader(lines, delimiter=self.delimiter), [])
             return replace(self, names=tuple(name.strip() for name in found))
         return self
 
     def _is_comment(self, line: str) -> bool:
         return self.comment is not None and line.startswith(self.comment)
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a text as files have them; other signs that Unicode counts as line ends are text.
+
+    >>> lines_of("a\r\nb\u2028c\n")
+    ['a', 'b\u2028c', '']
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def layout_of(form: str, options: Mapping[str, Any], *, in_file: bool) -> Layout:
@@ -65,7 +74,7 @@ def _zeek(beginning: str, file: str) -> Layout:
     """
     told: dict[str, list[str]] = {}
     separator = "\t"
-    for line in beginning.splitlines():
+    for line in lines_of(beginning):
         if not line.startswith("#"):
             break
         if line.startswith("#separator "):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.errors import RunError
-from penstock.formats.layout import Layout
+from penstock.formats.layout import Layout, lines_of
 from penstock.formats.texts import first_lines, records_of
 
 MOST_ROWS = 50_000
@@ -77,7 +77,7 @@ def _parquet(path: Path) -> Sample:
 def _zeek(path: Path, text: str) -> Sample:
     layout = Layout("zeek").with_header(text, path.name)
     names = layout.names or ()
-    told = next((line.split(layout.delimiter)[1:] for line in text.splitlines() if line.startswith("#types")), [])
+    told = next((line.split(layout.delimiter)[1:] for line in lines_of(text) if line.startswith("#types")), [])
     rows = tuple(
         {name: None if value == layout.null else value for name, value in zip(names, values, strict=False)}
         for values in (record.split(layout.delimiter) for record in _records(path, layout))
@@ -116,7 +116,7 @@ def _flat(row: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _separated(path: Path, text: str) -> Sample:
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines_of(text) if line.strip()]
     comment = "#" if lines[0].startswith("#") and not all(line.startswith("#") for line in lines) else None
     plain = [line for line in lines[:200] if comment is None or not line.startswith(comment)]
     delimiter = _delimiter(path, plain)
