@@ -16,6 +16,7 @@ from penstock.policies import Exhaustive
 from penstock.spark.admission import Arrived, admitted
 from penstock.spark.drops import DropBox, chances
 from penstock.spark.engine import Engine
+from penstock.spark.rejections import Rejections
 from penstock.spark.summary import Counts, query_summary, stream_summary
 from tests.oracle.brute import on_time
 from tests.oracle.generator import cases
@@ -137,7 +138,7 @@ def test_results_are_those_of_the_rows_kept(case, seed, policy):
         dropped = query_summary(drive.engine, name).dropped
         assert dropped == {stream: found[stream][1] for stream in state.starts}
     for name, (_, dropped) in found.items():
-        summary = stream_summary(drive.engine, name, Counts(), 0)
+        summary = stream_summary(drive.engine, name, Counts(Rejections(name)), 0)
         assert summary.dropped == dropped
         assert summary.boxes == tuple(boxes[name])
 

@@ -14,7 +14,8 @@ from penstock.spark.sources import lines
 from penstock.spark.sources.source import Surroundings
 
 BUFFER = 64 * 1024
-ROWS = 100_000
+ROWS = 600_000
+"""More than the system itself keeps of what was sent and not received."""
 
 
 @pytest.fixture
@@ -55,8 +56,8 @@ def test_a_sender_waits_when_the_buffer_is_full_and_no_line_is_lost(source, port
     got: list[str] = []
     end = time.monotonic() + 30
     while not opened.ended and time.monotonic() < end:
-        for arrived in opened.poll(0, 7_000):
-            assert arrived.rows.num_rows <= 7_000
+        for arrived in opened.poll(0, 70_000):
+            assert arrived.rows.num_rows <= 70_000
             got += arrived.rows.column("line").to_pylist()
         assert opened.held_bytes <= BUFFER
         time.sleep(0.001)

@@ -1,6 +1,8 @@
 """The SELECT of a query: windows are taken out, sqlglot reads the rest, what is not built is refused by name."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -18,6 +20,8 @@ from penstock.language.types import NAMES
 from penstock.language.values import is_whole, microseconds
 
 MOST_ROWS = 10**9
+_FRAMES = 1100
+"""Calls of the parser inside each other: a function of a function takes some 25."""
 
 REFUSED_CLAUSES = {
     "with_": "WITH is refused: subqueries are not built yet. Write one SELECT",
@@ -69,7 +73,8 @@ def parsed_select(tokens: Tokens) -> Parsed:
     kept, windows = _cut_windows(tokens)
     _check_signs(text, kept)
     try:
-        trees = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(kept, text.content)
+        with _room_to_recurse():
+            trees = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(kept, text.content)
     except ParseError as error:
         _fail_parse(text, error, tokens.span)
     except (RecursionError, TokenError):  # the second is what sqlglot's tokenizer makes of the first
@@ -86,6 +91,20 @@ def parsed_select(tokens: Tokens) -> Parsed:
             text.fail(message, _clause_span(tokens, message))
     span = tokens.span
     return Parsed(text, tree, windows, text.content[span.start : span.stop])
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """Let the parser recurse as deep as in a plain program, however deep the caller is itself."""
+    before = sys.getrecursionlimit()
+    frame, depth = sys._getframe(), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    sys.setrecursionlimit(max(before, depth + _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _check_start(tokens: Tokens) -> None:

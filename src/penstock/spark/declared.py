@@ -8,7 +8,8 @@ from penstock.language.types import NAMES, ColumnType
 def column_type(kind: DataType) -> ColumnType:
     """Return a type of Spark as a script has it; raise `ValueError` with its name if no script has it.
 
-    >>> column_type(ArrayType(StructType().add("a b", "int"))).name
+    >>> from pyspark.sql.types import IntegerType
+    >>> column_type(ArrayType(StructType().add("a b", IntegerType()))).name
     'ARRAY<STRUCT<`a b`:INT>>'
     """
     if isinstance(kind, ArrayType):
