@@ -176,7 +176,7 @@ def run(
                 examples.show(end, summary)
             show_figures(end, file.name, summary, out)
     if drain and signals.asked:
-        lines.error("stopped before everything was worked off")
+        lines.error("stopped before everything was drained")
     if drain and summary.rejecting:
         lines.error(f"most rows of {', '.join(summary.rejecting)} were rejected")
     if summary.failed or (drain and (signals.asked or summary.rejecting)):
