@@ -23,7 +23,7 @@ ZEEK = (
 
 
 def script_of(path: Path) -> Script:
-    return Script.parse(drafted(path, "a.sql"), folder=path.parent)
+    return Script.parse(drafted(path, path.parent / "a.sql"), folder=path.parent)
 
 
 def columns_of(script: Script, stream: str) -> dict[str, str]:
@@ -82,15 +82,15 @@ def test_zeek_json_and_tsv_in_one_folder_are_two_streams(tmp_path):
 
 
 def test_a_web_servers_log(tmp_path):
-    line = '10.0.0.{0} - - [10/Oct/2026:13:55:{0:02d} +0000] "GET /{0} HTTP/1.1" 200 1{0} "-" "Mozilla (X11)"\n'
-    (tmp_path / "access.log").write_text("".join(line.format(i) for i in range(60)))
+    line = '10.0.0.{0} - - [10/Oct/2026:13:55:{0:02d} +0200] "GET /{0} HTTP/1.1" 200 1{0} "-" "Mozilla (X11)"\n'
+    odd = '::1 - bob [10/Oct/2026:13:56:00 +0200] "GET /\\"x\\" [1] HTTP/1.1" 404 7 "-" "-"\nno such line\n'
+    (tmp_path / "access.log").write_text("".join(line.format(i) for i in range(60)) + odd)
     script = script_of(tmp_path / "access.log")
     assert columns_of(script, "access") == {
         "remote_addr": "STRING",
         "ident": "STRING",
         "remote_user": "STRING",
         "time_local": "TIMESTAMP",
-        "zone": "STRING",
         "request": "STRING",
         "status": "BIGINT",
         "bytes": "BIGINT",
@@ -98,12 +98,49 @@ def test_a_web_servers_log(tmp_path):
         "user_agent": "STRING",
     }
     options = script.streams["access"].options
-    assert {key: options[key] for key in ("header", "delimiter", "null", "timestamp")} == {
-        "header": False,
-        "delimiter": " ",
-        "null": "-",
-        "timestamp": "time_local",
-    }
+    assert (options["format"], options["timestamp"], "lateness" in options) == ("clf", "time_local", False)
+    assert "61 rows of clf were looked at, 1 more did not fit" in drafted(
+        tmp_path / "access.log", tmp_path / "a.sql"
+    )
+
+
+def test_a_change_of_the_zone_is_no_disorder(tmp_path):
+    times = ("27/Oct/2024:02:59:58 +0200", "27/Oct/2024:02:00:01 +0100", "27/Oct/2024:02:00:03 +0100")
+    (tmp_path / "a.log").write_text("".join(f'10.0.0.1 - - [{at}] "GET / HTTP/1.1" 200 5\n' for at in times))
+    script = script_of(tmp_path / "a.log")
+    assert "lateness" not in script.streams["a"].options
+    assert len(script.streams["a"].columns) == 7
+
+
+def test_files_of_a_kind_are_looked_at_together(tmp_path):
+    json_file(tmp_path / "app-1.jsonl", {"n": 3}, {"n": 4})
+    json_file(tmp_path / "app-2.jsonl", {"n": 3.5, "extra": "x"})
+    json_file(tmp_path / "apple-1.jsonl", {"fruit": True})
+    (tmp_path / "README.txt").write_text("# notes\n")
+    (tmp_path / "deep").mkdir()
+    script = script_of(tmp_path)
+    assert columns_of(script, "app") == {"n": "DOUBLE", "extra": "STRING"}
+    assert columns_of(script, "apple") == {"fruit": "BOOLEAN"}
+    assert set(script.streams) == {"app", "apple"}
+    assert script.streams["app"].options["path"].endswith("/app[!A-Za-z_]*jsonl")
+    assert "-- Left out: the folder deep" in drafted(tmp_path, tmp_path / "a.sql")
+
+
+def test_rotated_files_are_one_stream(tmp_path):
+    for name in ("access.log", "access.log.1", "access.log.2.gz"):
+        with (gzip.open if name.endswith("gz") else open)(tmp_path / name, "wt") as file:
+            file.write('{"v": 1}\n')
+    script = script_of(tmp_path)
+    assert [stream.options["path"] for stream in script.streams.values()] == [str(tmp_path / "access*.log*")]
+
+
+def test_paths_are_from_the_scripts_own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    json_file(tmp_path / "a.json", {"v": 1})
+    found = CliRunner().invoke(app, ["init", "a.json", "--out", "sub/a.sql"])
+    assert found.exit_code == 0
+    assert Script.read(tmp_path / "sub" / "a.sql").streams["a"].options["path"] == "../a.json"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -178,7 +215,7 @@ def test_numbered_files_are_one_stream_named_after_the_folder(tmp_path):
     for number in range(3):
         json_file(folder / f"{number}.json", {"v": number})
     [stream] = script_of(folder).streams.values()
-    assert (stream.name, stream.options["path"]) == ("events", str(folder))
+    assert (stream.name, stream.options["path"]) == ("events", str(folder / "*.json"))
     assert stream.timestamp is None
 
 
@@ -187,7 +224,7 @@ def test_numbered_files_are_one_stream_named_after_the_folder(tmp_path):
     [
         ("", "the file is empty"),
         ('[\n{\n"a": 1\n}\n]\n', "one object a line"),
-        ("just one column of words\nand more of them here\nx\n", "neither JSON"),
+        ("Mar  5 10:00:00 host sshd[1]: hello there\nMar  6 10:00:00 host cron: x\n", "journalctl"),
         ("a,a\n1,2\n", "same name"),
         ("PAR1 but not really", "not a parquet file"),
         ("#separator \\x09\n#path\tx\n", "no line #fields"),
@@ -196,13 +233,13 @@ def test_numbered_files_are_one_stream_named_after_the_folder(tmp_path):
 def test_what_cannot_be_read_is_a_sentence(tmp_path, content, said):
     (tmp_path / "x.log").write_text(content)
     with pytest.raises(RunError, match=said):
-        drafted(tmp_path / "x.log", "a.sql")
+        drafted(tmp_path / "x.log", tmp_path / "a.sql")
 
 
 def test_an_empty_folder_says_where_to_look(tmp_path):
     (tmp_path / "inner").mkdir()
     with pytest.raises(RunError, match="1 folders; give one of them"):
-        drafted(tmp_path, "a.sql")
+        drafted(tmp_path, tmp_path / "a.sql")
 
 
 def test_the_command_writes_a_script_and_keeps_one_that_is_there(tmp_path):

@@ -96,7 +96,7 @@ def test_windows_of_time_shed_as_a_solver_does(seed):
     _beside_a_solver(problem, plan, random)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(each, marks=pytest.mark.slow) for each in (3, 4, 5))])
 def test_mixed_windows_shed_about_as_a_solver_does(seed):
     random = seeded(8, seed)
     problem = some_problem(random, 3, kinds=("range", "rows"), filters=False, share_of_demand=0.2)

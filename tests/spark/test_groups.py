@@ -96,7 +96,7 @@ DIVIDING = """
 """
 
 
-@pytest.mark.parametrize("policy", ["bsd", "hnr.level('operator')"])
+@pytest.mark.parametrize("policy", ["bsd", pytest.param("hnr.level('operator')", marks=pytest.mark.slow)])
 def test_a_query_that_fails_inside_a_group_inside_a_train(policy, tmp_path, spark):
     """Of 40 members two divide by zero; so does a query beside them. The others lose nothing."""
     data = tmp_path / "a"

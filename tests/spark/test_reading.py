@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import penstock.spark as ps
 from penstock.language.statements import Column, StreamDef
 from penstock.language.types import ColumnType
 from penstock.spark.admission import BAD, RAW
@@ -109,6 +110,28 @@ def test_json_by_path_and_by_names_with_dots(spark, tmp_path):
     ]
 
 
+def test_json_keys_that_differ_in_case_alone(spark, tmp_path):
+    path = written(tmp_path / "a.json", '{"Level": "x", "level": 7, "LEVEL": {"a": "z"}}', '{"level": "no"}')
+    definition = stream("Level STRING|level_2 INT level|deep STRING LEVEL.a", "json")
+    first, second = rows_of(spark, path, definition)
+    assert list(first.values()) == ["x", 7, "z", None]
+    assert (second["Level"], second[BAD]) == (None, "column level_2 does not fit INT")
+
+
+def test_a_web_servers_log(spark, tmp_path):
+    lines = [
+        '::1 - bob [06/Jun/2020:08:36:39 +0200] "GET /a\\"b\\" [1] HTTP/1.1" 200 - "-" "Mozilla (X11)"',
+        '::1 - - [06/Jun/2020:06:36:39 +0000] "GET / HTTP/1.1" 200 5 "-" "one "quote too many"',
+    ]
+    columns = "addr STRING|ident STRING|who STRING|at TIMESTAMP|request STRING|status INT|bytes INT"
+    columns += "|referer STRING|agent STRING"
+    first, second = rows_of(spark, written(tmp_path / "a.log", *lines), stream(columns, "clf"))
+    at = AT.replace(microsecond=0)
+    assert list(first.values())[:5] == ["::1", None, "bob", at, 'GET /a"b" [1] HTTP/1.1']
+    assert list(first.values())[5:] == [200, None, None, "Mozilla (X11)", None]
+    assert second[BAD] is not None or second["at"] == at
+
+
 def test_csv_with_quotes_comments_nulls_and_the_columns_in_another_order(spark, tmp_path):
     text = '# made today\nb,A,extra\n"two\nlines, and ""quotes""",1,x\n\n# no row\n-,,y\nz,nan,y\nz,7\nq"q,8,"\n'
     path = tmp_path / "a.csv"
@@ -116,8 +139,8 @@ def test_csv_with_quotes_comments_nulls_and_the_columns_in_another_order(spark, 
     found = rows_of(spark, path, stream("a INT|b STRING", "csv", comment="#", null="-"))
     assert found[0] == {"a": 1, "b": 'two\nlines, and "quotes"', BAD: None}
     assert found[1] == {"a": None, "b": None, BAD: None}
-    assert [row[BAD] for row in found[2:4]] == ["column a does not fit INT", "there are not 3 fields"]
-    assert found[4]["b"] == 'q"q'
+    assert [row[BAD] for row in found[2:4]] == ["column a does not fit INT", "the number of fields is not 3"]
+    assert "a quote in it is not closed" in found[4][BAD]
     assert len(found) == 5
 
 
@@ -206,3 +229,57 @@ def test_parquet_as_other_programs_write_it(spark, tmp_path):
     assert [(row["name"], row["n"]) for row in found] == [("a", 1), ("b", 2)]
     found = rows_of(spark, tmp_path / "b.parquet", stream("h INT id.h|epoch TIMESTAMP", "parquet"))
     assert [(row["h"], row["epoch"]) for row in found][1] == (2, AT)
+
+
+def test_what_follows_an_object_in_its_line_is_not_passed_over(spark, tmp_path):
+    lines = ['{"v":1}{"v":2}', '{"v":3} garbage', '{"v":4},', '{"v":5}]}', ' {"v":6} ']
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), stream("v INT", "json"))
+    assert [row[BAD] is None for row in found] == [False] * 4 + [True]
+    assert found[4]["v"] == 6
+
+
+def test_keys_that_a_path_cannot_say(spark, tmp_path):
+    path = written(tmp_path / "a.json", '{"id": {"a\'b": 1, "*": 5}, "c\'d": 7}', '{"c\'d": "x"}')
+    definition = stream("i INT id.a'b|j INT id.*|c'd INT", "json")
+    first, second = rows_of(spark, path, definition)
+    assert list(first.values()) == [1, 5, 7, None]
+    assert second[BAD] == "column c'd does not fit INT"
+
+
+def test_nested_values_that_do_not_fit_are_rejected(spark, tmp_path):
+    lines = ['{"x": {"s": {"p": 1, "q": 2}}}', '{"x": {"s": {"p": 1, "q": "w"}}}', '{"x": {"s": "foo"}}', "{}"]
+    definition = stream("s STRUCT<`p`:INT,`q`:INT> x.s", "json")
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), definition)
+    assert [row["s"] for row in found][::3] == [{"p": 1, "q": 2}, None]
+    assert [row[BAD] is None for row in found] == [True, False, False, True]
+    pq.write_table(pa.table({"s": [{"a": 1, "b": 300}]}), tmp_path / "b.parquet")
+    with pytest.raises(Exception, match="column s is STRUCT"):
+        rows_of(spark, tmp_path / "b.parquet", stream("s STRUCT<`a`:BIGINT,`b`:TINYINT>", "parquet"))
+
+
+def test_times_that_no_calendar_has_are_rejected(spark, tmp_path):
+    lines = [
+        '{"at": 2e21}',
+        '{"at": "0000-01-01 00:00:00"}',
+        '{"at": "+12345-01-01"}',
+        '{"at": "9999-12-31", "day": "x"}',
+    ]
+    lines += ['{"at": "9999-12-31", "day": "+12345-01-01"}', '{"at": "9999-12-31", "day": "9999-12-31"}']
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), stream("at TIMESTAMP|day DATE", "json"))
+    assert [row[BAD] is None for row in found] == [False] * 5 + [True]
+
+
+def test_two_columns_of_one_key(spark, tmp_path):
+    path = written(tmp_path / "a.json", '{"x": 1700000000}', '{"x": "abc"}', '{"x": 5.5}')
+    found = rows_of(spark, path, stream("n BIGINT x|at TIMESTAMP x|again BIGINT x", "json"))
+    assert (found[0]["n"], found[0]["at"].year, found[0]["again"]) == (1700000000, 2023, 1700000000)
+    assert [row[BAD] is None for row in found] == [True, False, False]
+
+
+def test_a_line_that_is_nested_without_end_is_rejected(spark, tmp_path):
+    path = written(tmp_path / "a.json", '{"a": 1}', '{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
+    script = f"CREATE STREAM s (a INT) FROM files WITH (path = '{path}', format = 'json');"
+    script += "CREATE QUERY q AS SELECT a FROM s;"
+    found = ps.run(script, spark=spark, drain=True)
+    assert found.results["q"].column("a").to_pylist() == [1]
+    assert found.summary.streams["s"].malformed == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import penstock.spark as ps
 from penstock.language import Script
 from penstock.spark.limits import buffer_bytes
 from penstock.spark.sources import lines
@@ -83,3 +84,27 @@ def test_the_buffer_is_a_part_of_the_memory_limit():
     assert buffer_bytes(4 * 2**20, 1) == 2**19
     assert buffer_bytes(256 * 2**20, 2) == 4 * 2**20
     assert buffer_bytes(1000, 3) == 64 * 1024
+
+
+@pytest.mark.parametrize(("memory", "rows", "long"), [("64kB", 5000, 0), ("1MB", 100, 900_000)])
+def test_a_small_memory_limit_holds_no_socket_up_for_ever(spark, port, memory, rows, long):
+    script = f"""
+        CREATE STREAM s (v INT, t STRING) FROM socket WITH (port = {port}, format = 'json');
+        CREATE QUERY q AS SELECT v, length(t) AS n FROM s;
+        SET memory = '{memory}'; SET shed = false;
+    """
+    sent = [f'{{"v": {i}, "t": "{"x" * 40}"}}\n' for i in range(rows)]
+    sent += [f'{{"v": -1, "t": "{"x" * long}"}}\n'] * (long > 0)
+    sent += ["y" * 2_500_000 + "\n"] * (long > 0)
+    with ps.started(script, spark=spark, drain=True) as running:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                with socket.create_connection(("127.0.0.1", port)) as client:
+                    client.sendall("".join(sent).encode())
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        summary = running.wait(120)
+    assert summary.rows_out == rows + (long > 0)
+    assert summary.streams["s"].malformed == (long > 0)

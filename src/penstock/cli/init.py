@@ -1,5 +1,6 @@
 """`penstock init`: a script from what files hold, ready to run."""
 
+import os
 import re
 import shlex
 from collections import defaultdict
@@ -13,6 +14,7 @@ from penstock.cli.style import in_a_folder
 from penstock.errors import RunError
 
 _MOST_STREAMS = 20
+_NOT_DATA = re.compile(r"(README|LICENSE|NOTES)\b|.*\.(sql|tmp|crc|md)$", re.IGNORECASE)
 
 
 def init(
@@ -30,8 +32,9 @@ def init(
 ) -> None:
     """Look at data and print a script that reads it: columns, types, the time, and two queries to begin with.
 
-    Reads JSON (one object a line), CSV and other separated fields, Zeek's logs and parquet; texts may be packed
-    with gzip, bzip2, zstd or lz4. Files of a folder whose names begin alike become one stream.
+    Reads JSON (one object a line), CSV and other separated fields, web servers' and Zeek's logs, and parquet.
+    Texts may be compressed with gzip, bzip2, zstd or lz4. Files of a folder
+    whose names begin alike are one stream.
 
     Examples: `penstock init conn.log > conn.sql`;
     `penstock init logs/ --out logs.sql`, then `penstock run logs.sql --drain`
@@ -39,7 +42,7 @@ def init(
     if out is not None and out.exists() and not overwrite:
         raise typer.BadParameter(f"{out} is there already: --overwrite replaces it", param_hint="--out")
     script = out or Path(f"{source.resolve().name.split('.')[0]}.sql")
-    text = drafted(source, str(script))
+    text = drafted(source, script)
     from penstock.language.script import Script
 
     Script.parse(text, str(script))  # what is printed can be read
@@ -50,68 +53,74 @@ def init(
         typer.echo(f"{out} is written. Next: penstock run {shlex.quote(str(out))} --drain", err=True)
 
 
-def drafted(source: Path, script: str) -> str:
+def drafted(source: Path, script: Path) -> str:
     """Return the text of a script that reads a file or the files of a folder."""
     from penstock.formats.draft import Draft, stream_name
     from penstock.formats.sample import sampled
 
     drafts: list[Draft] = []
-    unread: list[str] = []
-    groups = {str(source): [source]} if source.is_file() else _groups(source)
-    for path, files in groups.items():
+    left_out: list[str] = []
+    groups = {source.name: [source]} if source.is_file() else _groups(source, left_out)
+    for pattern, files in groups.items():
         try:
-            sample = sampled(files[0])
+            sample = sampled(files)
+            if not sample.rows or not any(key and key.isprintable() for key in sample.columns):
+                raise RunError(f"{files[0]}: there is no row with columns to learn from")
         except RunError as error:
             if source.is_file():
                 raise
-            unread.append(f"-- left out: {error}")
+            left_out.append(str(error))
             continue
         name = stream_name(files[0].name)
         if name == "rows":
             name = stream_name(files[0].absolute().parent.name)
         taken = {draft.name.lower() for draft in drafts}
         name = next(each for each in (name, *(f"{name}_{i}" for i in range(2, 1000))) if each.lower() not in taken)
-        drafts.append(Draft(name, path, sample))
+        drafts.append(Draft(name, _beside(files[0].parent / pattern, script), sample))
     if not drafts:
-        raise RunError(f"{source}: no file in there can be read\n" + "\n".join(unread))
+        raise RunError(f"{source}: no file in there can be read\n" + "\n".join(left_out))
     title = [
         f"-- Made by: penstock init {shlex.quote(str(source))}",
-        f"-- Run it:  penstock run {shlex.quote(script)} --drain            once through what is there",
-        f"--          penstock run {shlex.quote(script)} --out results      goes on with what comes, into files",
+        f"-- Run it:  penstock run {shlex.quote(str(script))} --drain          once through what is there",
+        f"--          penstock run {shlex.quote(str(script))} --out results    goes on with what comes, to files",
+        *(f"-- Left out: {each}" for each in left_out),
         "",
     ]
-    return "\n".join([*title, *unread, *(draft.statements() for draft in drafts)])
+    title = [" ".join(line.splitlines()) for line in title]
+    return "\n".join([*title, *(draft.statements() for draft in drafts)])
 
 
-def _groups(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of a folder by what finds those of one kind: the folder itself, or a pattern in it."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
-    files = [path for path in files if path.suffix not in (".sql", ".tmp", ".crc", ".md")]
+def _beside(path: Path, script: Path) -> str:
+    """Return a path as a script says it: from the script's own folder, where it is looked for first."""
+    return str(path) if path.is_absolute() else os.path.relpath(path, script.parent)
+
+
+def _groups(folder: Path, left_out: list[str]) -> dict[str, list[Path]]:
+    """Return the files of a folder by a pattern that finds those of one kind."""
+    there = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    below = [path.name for path in there if path.is_dir()]
+    files = [path for path in there if path.is_file() and not _NOT_DATA.match(path.name)]
     if not files:
-        below = sum(path.is_dir() for path in folder.iterdir())
-        hint = f" It has {below} folders; give one of them" if below else ""
+        hint = f" It has {len(below)} folders; give one of them" if below else ""
         raise RunError(f"{folder}: there is no file in this folder.{hint}")
-    kinds: dict[str, list[Path]] = defaultdict(list)
+    left_out += [f"the folder {name}" for name in below]
+    kinds: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for path in files:
         begins = re.match(r"[A-Za-z_]*[A-Za-z]", path.name.split(".")[0])
-        kinds[f"{begins[0] if begins else ''}*{''.join(path.suffixes[-2:]) if path.suffixes else ''}"].append(path)
-    kinds = _merged(kinds, files)
+        ends = [each for each in path.suffixes if not re.fullmatch(r"\.(\d.*|gz|bz2|zstd?|lz4)", each)]
+        kinds[begins[0] if begins else "", ends[-1] if ends else ""].append(path)
     if len(kinds) > _MOST_STREAMS:
         raise RunError(f"{folder}: these are {len(kinds)} kinds of files; give one file, or a folder with fewer")
-    everything = len(kinds) == 1 and len(next(iter(kinds.values()))) == len(list(_visible(folder)))
-    return {str(folder) if everything else str(folder / pattern): found for pattern, found in kinds.items()}
-
-
-def _visible(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._"]
-
-
-def _merged(kinds: dict[str, list[Path]], files: list[Path]) -> dict[str, list[Path]]:
-    """Return the kinds with patterns that find their own files and no others; else the files one by one."""
     found: dict[str, list[Path]] = {}
-    for pattern, mine in kinds.items():
-        if [path for path in files if fnmatchcase(path.name, pattern)] == mine:
-            found[pattern] = mine
-        else:
-            found |= {path.name: [path] for path in mine}
+    for (begins_with, ending), mine in kinds.items():
+        found |= _patterns(begins_with, ending, mine, there)
     return found
+
+
+def _patterns(begins: str, ends: str, mine: list[Path], there: list[Path]) -> dict[str, list[Path]]:
+    """Return a pattern that finds the files of a kind and no others; else the files one by one."""
+    tail = "*" if any(not path.name.endswith(ends) for path in mine) else ""
+    for pattern in (f"{begins}*{ends}{tail}", f"{begins}[!A-Za-z_]*{ends.removeprefix('.')}{tail}"):
+        if [path for path in there if fnmatchcase(path.name, pattern)] == mine:
+            return {pattern: mine}
+    return {path.name: [path] for path in mine}

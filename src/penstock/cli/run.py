@@ -49,7 +49,7 @@ def run(
         bool, typer.Option("--drain", help="End when the streams have ended and everything is worked off.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write results to DIR/NAME/*.parquet, a folder a query.", metavar="DIR")
+        Path | None, typer.Option(help="Write results to DIR/NAME/*.parquet, one folder per query.", metavar="DIR")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove the results of earlier runs that are in DIR.")
@@ -59,9 +59,9 @@ def run(
         str | None, typer.Option(help="Run on this Spark master; without, on this machine.", metavar="URL")
     ] = None,
     remote: Annotated[str | None, typer.Option(help="Run on this Spark Connect server.", metavar="URL")] = None,
-    chunk_rows: Annotated[int | None, typer.Option(help="Most rows of a chunk.", min=1, metavar="N")] = None,
+    chunk_rows: Annotated[int | None, typer.Option(help="Maximum rows of a chunk.", min=1, metavar="N")] = None,
     batch_rows: Annotated[
-        int | None, typer.Option(help="Most rows one job takes of a queue.", min=1, metavar="N")
+        int | None, typer.Option(help="Maximum rows that one job takes of a queue.", min=1, metavar="N")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
@@ -88,7 +88,7 @@ def run(
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
     Exits with 1 if the work failed, be it one query, or if a run that drains rejected most rows of a stream;
-    with 2 if the call was wrong. Ctrl-C ends it well, with 0.
+    with 2 if the call was wrong. Ctrl-C stops it cleanly, with 0.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;

@@ -3,11 +3,14 @@
 import os
 import signal
 import sys
+import time
 from types import FrameType
 from typing import NoReturn, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130
+_TOGETHER_S = 0.5
+"""Signals within this time are one: `timeout` sends its signal to the process and to its group."""
 
 
 class Signals:
@@ -16,6 +19,7 @@ class Signals:
     def __init__(self) -> None:
         self.asked = False
         """Whether the run is to end."""
+        self._since = 0.0
 
     def __enter__(self) -> Self:
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
@@ -31,8 +35,10 @@ class Signals:
             signal.signal(number, handler)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked and time.monotonic() - self._since > _TOGETHER_S:
             _leave(1)
+        if not self.asked:
+            self._since = time.monotonic()
         self.asked = True
 
     def _handle(self, handler: "signal._HANDLER") -> None:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
@@ -17,6 +17,7 @@ from penstock.language.steps import quoted
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LATENESS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400, 7 * 86_400)
 _SHOWN = 5
+_MOST_COLUMNS = 1000
 _LONGEST_NAME = 60
 
 
@@ -30,13 +31,16 @@ class Draft:
 
     def statements(self) -> str:
         """Return the stream and two queries over it, as SQL."""
-        columns = inferred(self.sample)
+        usable = [key for key in self.sample.columns if key and key.isprintable()][:_MOST_COLUMNS]
+        columns = inferred(replace(self.sample, columns=tuple(usable)))
         clock = clock_of(self.sample, columns)
         names = column_names([column.key for column in columns])
         return "\n".join([*self._stream(columns, names, clock), "", *self._queries(columns, names, clock), ""])
 
     def _stream(self, columns: Sequence[Inferred], names: Sequence[str], clock: Clock | None) -> Iterator[str]:
         seen = f"-- {self.name}: {len(self.sample.rows):,} rows of {self.sample.form} were looked at"
+        if self.sample.skipped:
+            seen += f", {self.sample.skipped:,} more did not fit"
         if clock is None:
             yield f"{seen}; no column was found to take the time from, so a row's time is when it arrives"
         elif clock.disorder_us:
@@ -55,7 +59,7 @@ class Draft:
             if clock.disorder_us:
                 options["lateness"] = _lateness(clock.disorder_us)
         units = {column.unit for column in columns if column.unit is not None}
-        if len(units) == 1 and self.sample.form != "zeek":
+        if len(units) == 1 and self.sample.form != "zeek" and not _texts_of_times(self.sample, columns):
             options["timestamp_unit"] = units.pop()
         listed = ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
         yield f") FROM files WITH ({listed});"
@@ -73,6 +77,11 @@ class Draft:
             shown = dict.fromkeys([*([time] if time else []), *used, *names])
             listed = ", ".join(_identifier(name) for name in list(shown)[:_SHOWN])
             yield f"CREATE QUERY {self.name}_{word} AS SELECT {listed} FROM {self.name}{condition};"
+
+
+def _texts_of_times(sample: Sample, columns: Sequence[Inferred]) -> bool:
+    """Whether other times are texts, so that the unit of numbers cannot be said for all of them."""
+    return any(column.type.name == "TIMESTAMP" and column.unit is None for column in columns)
 
 
 def column_names(keys: Sequence[str]) -> list[str]:
@@ -100,7 +109,8 @@ def stream_name(text: str) -> str:
     ('conn', 'access', 'rows')
     """
     found = re.search(r"[A-Za-z][A-Za-z0-9_]*", text.split(".")[0])
-    return found[0] if found else "rows"
+    name = found[0] if found else "rows"
+    return name if name == "rows" or _identifier(name) == name else f"{name}_rows"  # a word of SQL
 
 
 def _identifier(name: str) -> str:

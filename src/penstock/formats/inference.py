@@ -1,5 +1,6 @@
 """What the columns of a sample are: their types, which of them is the time, how far rows are out of order."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _SERVER = re.compile(r"\[?(\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2})( [+-]\d{
 _TIME_NAME = re.compile(
     r"(^|[._@\s-])(ts|t|at|time|timestamp|datetime|date|epoch)$|time(stamp)?(_?(us|ms|ns|usec|s))?$", re.I
 )
+_DEEPEST = 10
 _BEST_NAMES = ("ts", "timestamp", "@timestamp", "time", "datetime", "event_time", "time_local", "date")
 _SINCE_S = (3e8, 4.1e9)
 """Seconds after 1970 between which a number may be a time: 1979 to 2099."""
@@ -64,7 +66,7 @@ def _column(sample: Sample, key: str) -> Inferred:
     unit = _unit(values, key)
     if unit is not None:
         return Inferred(key, ColumnType("TIMESTAMP"), unit)
-    kind = _of_texts(values) if sample.form == "csv" else _of_values(values)
+    kind = _of_texts(values) if sample.form in ("csv", "clf") else _of_values(values)
     return Inferred(key, ColumnType(kind))
 
 
@@ -88,9 +90,9 @@ def _of_texts(values: Sequence[str]) -> str:
 
 def _of_times(texts: set[str]) -> str | None:
     if all(map(_DATE.fullmatch, texts)):
-        return "DATE"
+        return "DATE" if all(_micros(text, None) is not None for text in texts) else None
     if all(_DATE.fullmatch(text) or _ISO.fullmatch(text) for text in texts) or all(map(_SERVER.fullmatch, texts)):
-        return "TIMESTAMP"
+        return "TIMESTAMP" if all(_micros(text, None) is not None for text in texts) else None
     return None
 
 
@@ -100,14 +102,15 @@ def _of_values(values: Sequence[Any]) -> str:
     if kinds == {bool}:
         return "BOOLEAN"
     if kinds == {int}:
-        return "BIGINT" if all(abs(value) < 2**63 for value in values) else "DECIMAL(38,0)"
+        largest = max(map(abs, values))
+        return "BIGINT" if largest < 2**63 else "DECIMAL(38,0)" if largest < 10**38 else "STRING"
     if kinds and kinds <= {int, float}:
         return "DOUBLE"
     if kinds == {str}:
         return _of_times(set(values)) or "STRING"
     if kinds == {list}:
         inner = _of_values([each for value in values for each in value if each is not None])
-        return f"ARRAY<{inner}>"
+        return f"ARRAY<{inner}>" if inner.count("<") < _DEEPEST else "STRING"
     return "STRING"
 
 
@@ -153,8 +156,8 @@ def _unit(values: Sequence[Any], key: str) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             return None
         try:
-            number = float(value)
-        except ValueError:
+            number = float(value) if _NUMBER.fullmatch(str(value)) else math.nan
+        except OverflowError:
             return None
         fits = [name for name, nanos in UNITS.items() if _SINCE_S[0] < number * nanos / 1e9 < _SINCE_S[1]]
         if not fits:

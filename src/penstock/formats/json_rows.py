@@ -18,6 +18,7 @@ def json_lines(table: pa.Table) -> list[str]:
     >>> json_lines(pa.table({"a": [1, None], "m": pa.array([[("k", 2)], []], pa.map_(pa.string(), pa.int64()))}))
     ['{"a": 1, "m": {"k": 2}}', '{"m": {}}']
     """
+    table = _with_plain_times(table)
     kinds = {field.name: field.type for field in table.schema}
     return [
         json.dumps(
@@ -26,6 +27,18 @@ def json_lines(table: pa.Table) -> list[str]:
         )
         for row in table.to_pylist()
     ]
+
+
+def _with_plain_times(table: pa.Table) -> pa.Table:
+    """Return the table with times as texts where Python has no such date: before year 1, after 9999."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
+            try:
+                table.column(place).to_pylist()
+            except (OverflowError, ValueError):
+                texts = table.column(place).cast(pa.int32() if pa.types.is_date(field.type) else pa.int64())
+                table = table.set_column(place, field.name, texts.cast(pa.string()))
+    return table
 
 
 def plain(value: object, kind: pa.DataType) -> object:
@@ -64,6 +77,6 @@ def as_object(text: str) -> str:
     try:
         if text.lstrip().startswith("{") and isinstance(json.loads(text), dict):
             return text
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return json.dumps({RAW: text}, ensure_ascii=False)

@@ -1,6 +1,7 @@
 """How the records of a text are laid out: JSON objects, separated fields, or Zeek's own tables."""
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,10 @@ class Layout:
     set_separator: str | None = None
     """What parts the elements of a field that holds several; None: such a field holds JSON."""
     empty_set: str | None = None
+    escape: str = '"'
+    """What stands before a quote inside quotes. Where it is not the quote itself, a record is one line."""
+    brackets: bool = False
+    """Whether a time stands in brackets, as in a web server's log."""
 
     def with_header(self, beginning: str, file: str) -> "Layout":
         """Return the layout of a file that begins like this."""
@@ -56,6 +61,9 @@ def layout_of(form: str, options: Mapping[str, Any], *, in_file: bool) -> Layout
         return Layout("json", comment=options.get("comment"))
     if form == "zeek":
         return Layout("zeek")
+    if form == "clf":
+        null = options.get("null", "-")
+        return Layout("csv", delimiter=" ", quoted=True, null=null, escape="\\", brackets=True)
     return Layout(
         "csv",
         delimiter=options.get("delimiter", ","),
@@ -79,10 +87,13 @@ def _zeek(beginning: str, file: str) -> Layout:
             break
         if line.startswith("#separator "):
             written = line.split(" ", 1)[1].strip()
-            separator = chr(int(written[2:], 16)) if written.startswith("\\x") else written
+            if re.fullmatch(r"\\x[0-9a-fA-F]{2}", written):
+                written = chr(int(written[2:], 16))
+            separator = written if len(written) == 1 else separator
             continue
         key, *values = line[1:].split(separator)
-        told[key] = values
+        told[key] = [value for value in values if value]
+    told = {key: values for key, values in told.items() if values}
     if "fields" not in told:
         raise RunError(f"{file} is no Zeek log: there is no line #fields at its beginning. Is its format 'json'?")
     return Layout(

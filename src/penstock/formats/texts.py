@@ -13,7 +13,11 @@ from penstock.formats.layout import Layout
 READ_BYTES = 1024 * 1024
 """What is read of a file at a time; of one that breaks off, so much is lost at most."""
 LONGEST_RECORD = 1_000_000
-"""Characters of one record; a longer one is cut, and then does not fit."""
+"""Characters of one record. A longer one is rejected; so is one with a quote that is not closed within so many."""
+BROKEN = "\x00\x00"
+"""What a record begins with that cannot be read: too long, or a quote in it is not closed."""
+_KEPT = 1000
+"""Characters that are kept of such a record."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
 
 
@@ -36,12 +40,11 @@ def first_lines(path: Path, most: int = 100_000) -> str:
 def records_of(path: Path, layout: Layout) -> Iterator[list[str]]:
     """Return the records of a file in lists, in order, without header, comments and blank lines."""
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace").decode
-    rest, skip = "", layout.header_lines
+    splitter, skip = Splitter(layout), layout.header_lines
     with opened(path) as stream:
         while True:
             data = stream.read(READ_BYTES)
-            text = rest + decode(data, final=not data)
-            records, rest = split_records(text, layout, at_end=not data) if text else ([], "")
+            records = splitter.feed(decode(data, final=not data), at_end=not data)
             if skip and records:
                 records, skip = records[skip:], max(skip - len(records), 0)
             if records:
@@ -50,53 +53,84 @@ def records_of(path: Path, layout: Layout) -> Iterator[list[str]]:
                 return
 
 
-def split_records(text: str, layout: Layout, *, at_end: bool) -> tuple[list[str], str]:
-    r"""Return the whole records at the beginning of a text, and what is left of it.
+class Splitter:
+    r"""Splits a text that comes in parts into records; where the parts end does not matter.
 
-    >>> split_records('a,1\n\nb,2\r\nc', Layout("csv"), at_end=False)
-    (['a,1', 'b,2'], 'c')
-    >>> split_records('a,"x\ny"\nb,"z\n', Layout("csv", quoted=True), at_end=False)
-    (['a,"x\ny"'], 'b,"z\n')
+    >>> splitter = Splitter(Layout("csv", quoted=True))
+    >>> splitter.feed('a,1\n\nb,2\r\nc,"x\ny"\nd'), splitter.feed(',"z', at_end=True)
+    (['a,1', 'b,2', 'c,"x\ny"'], ['\x00\x00d,"z'])
     """
-    if "\r" in text:
-        # A carriage return alone ends a line, too; at the end it may be the first half of one
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._rest = ""
+        self._skipping = False
+        """Whether the rest of a line that is too long is left out."""
+
+    def feed(self, text: str, *, at_end: bool = False) -> list[str]:
+        """Return the records that are whole by now."""
+        text = self._line_ends(self._rest + text, at_end)
+        if self._skipping:
+            line, found, text = text.partition("\n")
+            self._skipping = not found
+            text = text if found or not line.endswith("\r") else "\r"
+        end = len(text) if at_end else text.rfind("\n") + 1
+        lines, partial = text[:end].split("\n"), text[end:]
+        pending: list[str] = []
+        if self._layout.quoted and self._layout.escape == '"' and '"' in text:
+            lines, pending = self._joined(lines if at_end else lines[:-1])
+        partial_length = len(partial.removesuffix("\r"))
+        while pending and (at_end or _length(pending) + partial_length > LONGEST_RECORD):
+            lines.append(_broken(pending[0]))
+            more, pending = self._joined(pending[1:])
+            lines += more
+        if not pending and partial_length > LONGEST_RECORD:
+            lines.append(_broken(partial.removesuffix("\r")))
+            self._skipping, partial = True, "\r" if partial.endswith("\r") else ""
+        self._rest = "".join(f"{line}\n" for line in pending) + partial
+        lines = [_broken(line) if len(line) > LONGEST_RECORD and line[:2] != BROKEN else line for line in lines]
+        return without_blanks(lines, self._layout.comment)
+
+    @staticmethod
+    def _line_ends(text: str, at_end: bool) -> str:
+        """Return the text with one kind of line ends; a carriage return at its end may be half of one."""
+        if "\r" not in text:
+            return text
         held = "\r" if text.endswith("\r") and not at_end else ""
-        text = text.removesuffix("\r") if held else text
-        text = text.replace("\r\n", "\n").replace("\r", "\n") + held
-    end = len(text) if at_end else text.rfind("\n") + 1
-    lines, rest = text[:end].split("\n"), text[end:]
-    if layout.quoted and '"' in text:
-        lines, unfinished = _joined(lines, layout, at_end=at_end)
-        rest = unfinished + rest
-    if len(rest) > LONGEST_RECORD and not at_end:
-        lines, rest = [*lines, rest[:LONGEST_RECORD]], ""
-    return without_blanks(lines, layout.comment), rest
+        return text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n") + held
+
+    def _joined(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Join the lines of records whose quoted fields hold line ends; return these, and an unfinished one."""
+        comment, delimiter = self._layout.comment, self._layout.delimiter
+        records: list[str] = []
+        pending: list[str] = []
+        for place, line in enumerate(lines):
+            skipped = comment is not None and not pending and line.startswith(comment)
+            if pending and _length(pending) + len(line) > LONGEST_RECORD:
+                # A quote that nobody closes: its own line is wrong, and those behind it are read by themselves
+                more, rest = self._joined([*pending[1:], *lines[place:]])
+                return [*records, _broken(pending[0]), *more], rest
+            if not skipped and (pending or '"' in line) and _ends_in_quotes(line, delimiter, bool(pending)):
+                pending.append(line)
+            else:
+                records.append("\n".join([*pending, line]))
+                pending = []
+        return records, pending
+
+
+def _length(lines: Sequence[str]) -> int:
+    return sum(map(len, lines)) + len(lines)
+
+
+def _broken(record: str) -> str:
+    return BROKEN + record[:_KEPT]
 
 
 def without_blanks(records: Sequence[str], comment: str | None) -> list[str]:
     """Return the records without empty ones and comments."""
     if comment:
-        return [record for record in records if record.strip() and not record.startswith(comment)]
-    return [record for record in records if record.strip()]
-
-
-def _joined(lines: Sequence[str], layout: Layout, *, at_end: bool) -> tuple[list[str], str]:
-    """Join the lines of records whose quoted fields hold line ends; return these, and an unfinished record."""
-    records: list[str] = []
-    pending: list[str] = []
-    for line in lines[:-1] if not lines[-1] else lines:
-        skipped = layout.comment is not None and not pending and line.startswith(layout.comment)
-        if not skipped and (pending or '"' in line) and _ends_in_quotes(line, layout.delimiter, bool(pending)):
-            pending.append(line)
-            if sum(map(len, pending)) > LONGEST_RECORD:  # a quote that nobody closes: its line alone is wrong
-                records += pending
-                pending = []
-        else:
-            records.append("\n".join([*pending, line]))
-            pending = []
-    if at_end:
-        return records + pending, ""
-    return records, "".join(f"{line}\n" for line in pending)
+        return [record for record in records if record.strip(" ") and not record.startswith(comment)]
+    return [record for record in records if record.strip(" ")]
 
 
 def _ends_in_quotes(line: str, delimiter: str, inside: bool) -> bool:

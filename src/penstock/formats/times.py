@@ -51,6 +51,12 @@ def unit_sql(text: str) -> str:
     return f"CASE WHEN {number} IS NULL THEN NULL {cases} ELSE 'ns' END"
 
 
+def within_years(time: str, kind: str) -> str:
+    """Return the SQL of a DATE or TIMESTAMP, NULL before the year 1 and after 9999: few readers have those."""
+    last = "9999-12-31" + (" 23:59:59.999999" if kind == "TIMESTAMP" else "")
+    return f"CASE WHEN {time} BETWEEN {kind}'0001-01-01' AND {kind}'{last}' THEN {time} END"
+
+
 def _scaled(number: str, unit: str) -> str:
     scale = f"{UNITS[unit] // 1000}" if UNITS[unit] >= 1000 else "0.001"
     return f"timestamp_micros(try_cast(floor(try_multiply({number}, {scale})) AS BIGINT))"

@@ -15,6 +15,7 @@ from penstock.errors import nearest
 from penstock.language import functions
 from penstock.language.fitting import COMPARED, LIKE, Fitting, cast_hint
 from penstock.language.nested import field_of
+from penstock.language.steps import quoted
 from penstock.language.types import NAMES, ColumnType, Family, called
 
 _ARITHMETIC = (
@@ -65,6 +66,9 @@ class Checker(Fitting):
                 "a replay gives the same rows",
                 node,
             )
+        column = next((found for item in self._items if (found := item.relation.column(name))), None)
+        if column is not None:
+            self._fail(f"write the column {column.name!r} in back-quotes: {quoted(column.name)}", node)
         known = name.lower() in functions.NAMES
         hint = functions.INSTEAD.get(name.lower()) or ("" if known else nearest(name.lower(), functions.NAMES))
         self._fail(

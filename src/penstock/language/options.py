@@ -81,7 +81,7 @@ _CLOCK: dict[str, Check] = {
 _STREAM: dict[str, Check] = {"timestamp": _text, "lateness": duration, "idle": duration}
 _UNIT: dict[str, Check] = {"timestamp_unit": _one_of("s", "ms", "us", "ns", "iso")}
 _RATE: dict[str, Check] = {"rate": _number(0, strictly=True)}
-_FORMATS = _one_of("parquet", "json", "csv", "zeek")
+_FORMATS = _one_of("parquet", "json", "csv", "clf", "zeek")
 _CSV: dict[str, Check] = {"header": _flag, "delimiter": _character, "null": _text, "comment": _character}
 
 STREAMS: Mapping[str, Kind] = {

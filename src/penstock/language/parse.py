@@ -103,7 +103,7 @@ def _check_nested(
                 "values: numbers, strings, times, binary data and conditions",
                 spans[column.name],
             )
-        if form == "csv" and column.type.is_nested:
+        if form in ("csv", "clf") and column.type.is_nested:
             tokens.text.fail(
                 f"column {column.name} is {called(column.type.family)}, and a field of CSV is a simple value. "
                 "Declare it as a STRING: if that holds JSON, get_json_object(column, '$.name') reads a part of it",

@@ -13,6 +13,7 @@ from penstock.errors import nearest
 from penstock.language.names import name_key
 from penstock.language.select import span_of_node
 from penstock.language.statements import FromItem
+from penstock.language.steps import quoted
 from penstock.language.text import Span, Text
 
 E = TypeVar("E", bound=exp.Expression)
@@ -63,6 +64,14 @@ class Resolver:
                 chained = isinstance(replaced, exp.Connector) and isinstance(child, exp.Connector)
                 pending.append((child, depth if chained else depth + 1, scope))  # AND after AND is no deeper
         return root
+
+    def _quoted_hint(self, written: str) -> str:
+        """Return a hint if a column has the name that was written without quotes."""
+        for item in self._items:
+            column = item.relation.column(written)
+            if column is not None:
+                return f" There is a column {column.name!r}: write it in back-quotes, {quoted(column.name)}"
+        return ""
 
     def item(self, table: exp.Identifier) -> int:
         """Return the place in FROM of what has this name there."""
@@ -132,7 +141,9 @@ class Resolver:
                 structs = [
                     each.name for item in self._items for each in item.relation.columns if each.type.is_nested
                 ]
-                hint = nearest(parts[0].name, known + structs)
+                hint = self._quoted_hint(".".join(part.name for part in parts)) or nearest(
+                    parts[0].name, known + structs
+                )
                 self._fail(f"nothing in FROM is called {parts[0].name!r}.{hint}", parts[0])
             self._fail_column(column, column.name, self._items)
         if len(holders) > 1:

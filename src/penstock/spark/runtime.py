@@ -329,10 +329,12 @@ class Runtime:
     def _room(self, name: str) -> int:
         """Return how many rows of a stream have room: in its share of the memory, and in what is left of all."""
         counts, log = self._counts[name], self.engine.streams[name]
-        limit = FILLED * self._memory - sum(source.held_bytes for source in self._sources.values())
+        others = sum(source.held_bytes for each, source in self._sources.items() if each != name)
+        limit = FILLED * self._memory - others
         left = min(limit / len(self._sources) - self.engine.backlog(name), limit - self.engine.waiting_bytes())
         fitting = room_rows(left, counts.bytes_a_row or row_bytes(log.definition), log.box.keep)
-        return min(fitting, 4 * self._chunk_rows)
+        least = 0 if self.engine.waiting_bytes() else 1  # where nothing waits, a row has room however large it is
+        return max(min(fitting, 4 * self._chunk_rows), least)
 
     def _held_up(self) -> bool:
         """If rows wait for a stream that is held back itself, read that one anyway: nothing else could go on."""

@@ -58,8 +58,8 @@ class StreamSummary:
 
     @property
     def mostly_rejected(self) -> bool:
-        """Whether more than half of the rows were late or malformed."""
-        return (self.late + self.malformed) * 2 > self.rows
+        """Whether half of the rows or more were late or malformed."""
+        return 0 < self.rows <= (self.late + self.malformed) * 2
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.formats.layout import layout_of
-from penstock.formats.texts import LONGEST_RECORD, without_blanks
+from penstock.formats.texts import BROKEN, LONGEST_RECORD, without_blanks
 from penstock.language.statements import StreamDef
 from penstock.spark.admission import Arrived
 from penstock.spark.sources.parsing import parsed
@@ -61,7 +61,7 @@ class Lines:
         taken = self._buffer.take(most_rows)
         self.ended = over and not self._buffer.lines
         if taken:
-            texts = [line.decode(errors="replace").rstrip("\r") for line in taken]
+            texts = [line.decode(errors="replace").removeprefix("\ufeff").rstrip("\r") for line in taken]
             lines = without_blanks(texts, self._layout.comment)
             self._given += len(lines)
             if lines:
@@ -126,7 +126,7 @@ class Lines:
 
     def _receive_from(self, connection: socket.socket) -> None:
         """Receive whole lines into the buffer; the rest of a line waits for what follows."""
-        rest = b""
+        rest, skipping = b"", False
         connection.settimeout(_LOOK_S)
         with connection:
             while not self._closing.is_set():
@@ -138,13 +138,15 @@ class Lines:
                     break
                 if not data:
                     break
-                lines, found, last = (rest + data).rpartition(b"\n")
-                rest = last
+                if skipping:  # the rest of a line that is too long
+                    _, found, data = data.partition(b"\n")
+                    skipping = not found
+                lines, found, rest = (rest + data).rpartition(b"\n")
                 if found:
                     self._put(lines)
                 if len(rest) > LONGEST_RECORD:
-                    self._put(rest[:LONGEST_RECORD])
-                    rest = b""
+                    self._put(BROKEN.encode() + rest[:1000])
+                    rest, skipping = b"", True
             if rest:
                 self._put(rest)
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.formats.layout import Layout
-from penstock.formats.times import time_sql, unit_sql
+from penstock.formats.texts import LONGEST_RECORD
+from penstock.formats.times import time_sql, unit_sql, within_years
 from penstock.language.statements import Column
 from penstock.language.steps import named, quoted
 from penstock.spark.admission import BAD, RAW
@@ -20,6 +21,8 @@ from penstock.spark.session import slots_of
 UNIT = "__unit"
 """The column in which a parser tells which unit it took a time for, where nobody said one."""
 _LINE, _ROW, _CORRUPT = "__line", "__row", "__corrupt"
+_OBJECT = f"{_ROW}.v"
+_BRACKETS = r"\\[(\\d{2}/[A-Za-z]{3}/\\d{4}:[^\\]\"]*)\\]"
 _PART_BYTES = 512 * 1024
 """Text that is worth a task of its own."""
 
@@ -43,6 +46,7 @@ def parsed(
     frame = spark.createDataFrame(table).selectExpr(quoted(_LINE), named(reader.row, _ROW))
     values = [named(sql, _value(place)) for place, sql in enumerate(reader.values)]
     frame = frame.selectExpr(_LINE, _ROW, *values)
+    frame = frame.selectExpr(_LINE, _ROW, *(_kept(place, column) for place, column in enumerate(columns)))
     outputs = [named(_value(place), column.name) for place, column in enumerate(columns)]
     outputs += [
         named(reader.reason, BAD),
@@ -51,6 +55,11 @@ def parsed(
     if unit is None and told is not None and told in reader.texts:
         outputs.append(named(unit_sql(reader.texts[told]), UNIT))
     return frame.selectExpr(*outputs).toArrow()
+
+
+def _kept(place: int, column: Column) -> str:
+    value, kind = _value(place), column.type.name
+    return named(within_years(value, kind), value) if kind in ("DATE", "TIMESTAMP") else value
 
 
 def _value(place: int) -> str:
@@ -70,49 +79,68 @@ class _Reader:
 
 
 def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
-    """Read JSON. A path, or a name with dots, is looked for as a key first, and then as keys inside keys."""
-    declared = {column.path or column.name for column in columns if not _path_of(column)}
+    """Read JSON. A path, or a name with dots, is looked for as a key first, and then as keys inside keys.
+
+    The object is parsed inside another one: by itself, Spark would pass over whatever follows it in the line.
+    """
     schema: dict[str, str] = {}
     values, wrong, texts = [], [], {}
     for place, column in enumerate(columns):
-        path = _path_of(column)
+        key = column.path or column.name
+        root, *inner = key.split(".")
         is_null = f"{_value(place)} IS NULL"
-        if path is None and column.type.name != "TIMESTAMP":
-            key = column.path or column.name
-            schema[key] = column.type.name
-            value = f"{_ROW}.{quoted(key)}"
-            is_there = f"get_json_object({_LINE}, {_json_path(key)}) IS NOT NULL"
+        if not inner and column.type.name not in ("DATE", "TIMESTAMP") and _takes(schema, key, column.type.name):
+            value = f"{_OBJECT}.{quoted(key)}"
+            is_there = f"{_in_line(key)} IS NOT NULL"
             wrong.append(f"WHEN {_ROW}.{_CORRUPT} IS NOT NULL AND {is_null} AND {is_there} THEN {_misfit(column)}")
         else:
-            text = _text_in(column, path, declared, schema)
+            # Spark finds fields whatever their case: a key that differs in case alone is looked for in the line
+            text = f"{_OBJECT}.{quoted(key)}" if _takes(schema, key, "STRING") else _in_line(key)
+            if inner:
+                within = _takes(schema, root, "STRING")
+                deep = _inside(f"{_OBJECT}.{quoted(root)}", *inner) if within else _in_line(root, *inner)
+                text = f"coalesce({text}, {deep})"
             texts[column.name] = text
             value = _cast(text, column, layout, unit)
             wrong.append(f"WHEN {text} IS NOT NULL AND {is_null} THEN {_misfit(column)}")
         values.append(value)
-    fields = ", ".join(f"{quoted(name)} {kind}" for name, kind in {**schema, _CORRUPT: "STRING"}.items())
-    options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
-    row = f"from_json({_LINE}, '{_escaped(fields)}', {options})"
+    fields = ",".join(f"{quoted(name)}:{kind}" for name, kind in schema.items())
+    row = _parsed(_LINE, f"STRUCT<{fields}>")
     broken = f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN 'this is not a JSON object'"
-    return _Reader(row, values, f"CASE {' '.join([*wrong, broken])} END", _LINE, texts)
+    return _Reader(row, values, f"CASE {_unreadable()} {' '.join([*wrong, broken])} END", _LINE, texts)
 
 
-def _path_of(column: Column) -> list[str] | None:
-    path = column.path or column.name
-    return path.split(".") if "." in path else None
+def _takes(schema: dict[str, str], key: str, kind: str) -> bool:
+    """Add a key to what is read of an object; return whether it is read as this type then."""
+    if key not in schema and key.lower() in {each.lower() for each in schema}:
+        return False
+    return schema.setdefault(key, kind) == kind
 
 
-def _text_in(column: Column, path: list[str] | None, declared: set[str], schema: dict[str, str]) -> str:
-    """Return the SQL of a JSON value as a text, and add what must be read for it to the schema."""
-    whole = column.path or column.name
-    schema[whole] = "STRING"
-    flat = f"{_ROW}.{quoted(whole)}"
-    if path is None:
-        return flat
-    root, inner = path[0], ".".join(path[1:])
-    if root in declared:
-        return f"coalesce({flat}, get_json_object({_LINE}, {_json_path(*path)}))"
-    schema[root] = "STRING"
-    return f"coalesce({flat}, get_json_object({_ROW}.{quoted(root)}, {_json_path(*inner.split('.'))}))"
+def _parsed(text: str, kind: str) -> str:
+    """Return the SQL of a text of JSON as the field `v` of a struct, with ``__corrupt`` where it does not fit."""
+    options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
+    schema = f"`v` {kind}, {_CORRUPT} STRING"
+    return f"from_json(concat('{{\"v\":', {text}, '}}'), '{_escaped(schema)}', {options})"
+
+
+def _unreadable() -> str:
+    reason = f"longer than {LONGEST_RECORD:,} characters, or a quote in it is not closed"
+    return f"WHEN startswith({_LINE}, '\\0\\0') THEN 'this record is {reason}'"
+
+
+def _in_line(*keys: str) -> str:
+    return _inside(_LINE, *keys)
+
+
+def _inside(text: str, *keys: str) -> str:
+    """Return the SQL of a value inside a text of JSON, as a text."""
+    if not any("'" in key or "*" in key for key in keys):
+        path = "$" + "".join(f"[{chr(39)}{key}{chr(39)}]" for key in keys)
+        return f"get_json_object({text}, '{_escaped(path)}')"
+    for key in keys:  # a path cannot say such a key
+        text = f"try_element_at(from_json({text}, 'MAP<STRING,STRING>'), '{_escaped(key)}')"
+    return text
 
 
 def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
@@ -125,7 +153,7 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
         "mode": "PERMISSIVE",
         "columnNameOfCorruptRecord": _CORRUPT,
         "sep": layout.delimiter,
-        "escape": '"',
+        "escape": layout.escape,
         "quote": '"' if layout.quoted else "",
         "maxCharsPerColumn": "-1",
         "maxColumns": str(max(len(names) + 1, 20480)),
@@ -133,7 +161,9 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
     if layout.null is not None:
         options["nullValue"] = layout.null
     pairs = ", ".join(f"'{key}', '{_escaped(value)}'" for key, value in options.items())
-    row = f"from_csv({_LINE}, '{schema}', map({pairs}))"
+    # A web server's [time zone] is one field: it is put in quotes
+    line = f"regexp_replace({_LINE}, '{_BRACKETS}', '\"$1\"')" if layout.brackets else _LINE
+    row = f"from_csv({line}, '{schema}', map({pairs}))"
     values, wrong, texts = [], [], {}
     for place, column in enumerate(columns):
         text = f"{_ROW}.f{places[(column.path or column.name).lower()]}"
@@ -142,8 +172,10 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
         values.append(value)
         if value != text:
             wrong.append(f"WHEN {text} IS NOT NULL AND {_value(place)} IS NULL THEN {_misfit(column)}")
-    count = f"'there are not {len(names)} fields' "
-    reason = " ".join([f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN {count}", *wrong])
+    count = f"'the number of fields is not {len(names)}' "
+    reason = " ".join(
+        [_unreadable(), f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN {count}", *wrong]
+    )
     as_json = ", ".join(f"'{_escaped(name)}', {_ROW}.{field}" for name, field in zip(names, fields, strict=True))
     raw = f"CASE WHEN {_ROW}.{_CORRUPT} IS NULL THEN to_json(named_struct({as_json})) ELSE {_LINE} END"
     return _Reader(row, values, f"CASE {reason} END", raw, texts)
@@ -159,7 +191,8 @@ def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
     if not kind.is_nested:
         return f"try_cast({text} AS {kind.name})"
     if layout.set_separator is None or kind.family != "array":
-        return f"from_json({text}, '{_escaped(kind.name)}')"
+        whole = _parsed(text, kind.name)
+        return f"CASE WHEN {whole}.{_CORRUPT} IS NULL THEN {whole}.v END"
     parts = f"split({text}, '{_escaped(_literally(layout.set_separator))}')"
     is_empty = f"{text} = '{_escaped(layout.empty_set or '')}'"
     return f"CASE WHEN {is_empty} THEN CAST(array() AS {kind.name}) ELSE try_cast({parts} AS {kind.name}) END"
@@ -167,11 +200,6 @@ def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
 
 def _misfit(column: Column) -> str:
     return f"'{_escaped(f'column {column.name} does not fit {column.type.name}')}'"
-
-
-def _json_path(*keys: str) -> str:
-    steps = "".join(f"[{chr(39)}{key}{chr(39)}]" for key in keys)
-    return f"'{_escaped(f'${steps}')}'"
 
 
 def _literally(pattern: str) -> str:

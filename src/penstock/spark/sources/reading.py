@@ -20,6 +20,7 @@ from penstock.language.statements import Column, Relation
 from penstock.language.steps import quoted
 from penstock.spark.admission import BAD, RAW
 from penstock.spark.columns import arrow_type
+from penstock.spark.declared import column_type
 from penstock.spark.sources.parsing import parsed
 
 FILE = "__file"
@@ -90,7 +91,10 @@ def file_layout(path: Path, form: str, relation: Relation) -> Layout:
     """Return the layout of a file; raise if its header misses a declared column."""
     layout = layout_of(form, relation.options, in_file=True)
     if form == "zeek" or layout.header_lines:
-        layout = layout.with_header(first_lines(path), path.name)
+        beginning = first_lines(path)
+        if not beginning.strip():
+            return layout
+        layout = layout.with_header(beginning, path.name)
         here = {name.lower() for name in layout.names or ()}
         for column in relation.columns:
             if (column.path or column.name).lower() not in here:
@@ -112,17 +116,17 @@ def _as_declared(paths: Sequence[Path], columns: Sequence[Column]) -> pa.Table |
     Rows pass through the driver anyway, and Arrow reads such files without a job: twenty of 10,000 rows in
     a tenth of the time.
     """
-    wanted = {(column.path or column.name).lower(): arrow_type(column.type.name) for column in columns}
+    wanted = [((column.path or column.name).lower(), arrow_type(column.type.name)) for column in columns]
     tables = []
     for path in paths:
         with pq.ParquetFile(path) as file:
             here = {field.name.lower(): field for field in file.schema_arrow}
             if len(here) < len(file.schema_arrow) or any(
-                name not in here or not _is_safe(here[name].type, kind) for name, kind in wanted.items()
+                name not in here or not _is_safe(here[name].type, kind) for name, kind in wanted
             ):
                 return None
-            rows = file.read(columns=[here[name].name for name in wanted])
-            arrays = [_made(rows.column(here[name].name), kind) for name, kind in wanted.items()]
+            rows = file.read(columns=list({here[name].name: None for name, _ in wanted}))
+            arrays = [_made(rows.column(here[name].name), kind) for name, kind in wanted]
             tables.append(pa.table(arrays, names=[column.name for column in columns]))
     whole = pa.concat_tables(tables)
     return whole.append_column(BAD, pa.nulls(whole.num_rows, pa.string()))
@@ -185,7 +189,12 @@ def _found_in(frame: DataFrame, column: Column, path: Path) -> str:
 
 
 def _cast_in(frame: DataFrame, value: str, column: Column, options: Mapping[str, Any]) -> str:
-    kind = frame.selectExpr(f"{value} AS v").schema[0].dataType.simpleString()
+    held = frame.selectExpr(f"{value} AS v").schema[0].dataType
+    kind = held.simpleString()
+    if column.type.is_nested and column_type(held) != column.type:
+        raise RunError(
+            f"column {column.name} is {column_type(held).name} there, and declared as {column.type.name}"
+        )
     if column.type.name == "TIMESTAMP" and kind.split("(")[0] in ("int", "bigint", "float", "double", "decimal"):
         return number_sql(f"try_cast({value} AS DECIMAL(38,9))", options.get("timestamp_unit"))
     return f"try_cast({value} AS {column.type.name})"
