@@ -149,6 +149,7 @@ def changed(seconds: float, every_s: float, seed: int, feeds: dict[str, Fed], sp
     return summary
 
 
+@pytest.mark.slow
 def test_results_are_the_oracles_whatever_changes(feeds, spark):
     summary = changed(6, 1.0, seed=11, feeds=feeds, spark=spark)
     assert summary.qos.switches > 1

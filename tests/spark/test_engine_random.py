@@ -184,14 +184,14 @@ def _plain(value):
     return value.replace(tzinfo=None) if hasattr(value, "tzinfo") and value.tzinfo else value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_what_happens_when(case, seed, policy):
     check(case, seed, policy)
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_what_happens_when_tried_often(case, seed, policy):
     check(case, seed, policy, variants=3)

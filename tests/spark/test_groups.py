@@ -35,7 +35,8 @@ def grouped(number: int) -> list[QuerySpec]:
     return filters + joins
 
 
-@pytest.mark.parametrize("policy", ["bsd", pytest.param("chain", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["bsd", "chain"])
 def test_a_group_of_200(policy, tmp_path, spark):
     case = Case([keyed("a", 150), keyed("b", 150)], [], grouped(400))
     summary = assert_right(case, tmp_path, spark, policy=policy, chunk_rows=70)

@@ -67,7 +67,7 @@ def all_combinations(rows):
     return found
 
 
-@pytest.mark.parametrize("optimize", ["true", "false"])
+@pytest.mark.parametrize("optimize", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_four_streams_in_both_orders(optimize, shop, spark):
     folder, rows = shop
     results = ps.run(Script.parse(SCRIPT.format(optimize), "shop", folder), drain=True, spark=spark)

@@ -36,7 +36,12 @@ def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
 
-@pytest.mark.parametrize("policy", list(POLICIES))
+QUICK = ("fifo", "bsd", "chain", "segment", "threshold", "round_robin")
+
+
+@pytest.mark.parametrize(
+    "policy", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in POLICIES]
+)
 def test_every_policy(policy, tmp_path, spark):
     """A script with everything in it: shared selections, lookups and joins, self-joins, ties, small batches."""
     assert_right(SHAPES["equal_timestamps"](2), tmp_path, spark, policy=policy, chunk_rows=60)
@@ -49,7 +54,10 @@ def test_every_kind_of_unit_in_small_batches(policy, tmp_path, spark):
     assert_right(SHAPES["shared_prefix"](3), tmp_path, spark, policy=policy, chunk_rows=7, batch_rows=60)
 
 
-@pytest.mark.parametrize(("chunk_rows", "batch_rows"), [(1, 100), (13, 60), (1000, None)])
+@pytest.mark.parametrize(
+    ("chunk_rows", "batch_rows"),
+    [(13, 60), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, 100), (1000, None)))],
+)
 @pytest.mark.parametrize("shape", ["out_of_step", "lateness"])
 def test_several_chunk_sizes(shape, chunk_rows, batch_rows, tmp_path, spark):
     assert_right(SHAPES[shape](3), tmp_path, spark, chunk_rows=chunk_rows, batch_rows=batch_rows)
