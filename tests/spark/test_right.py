@@ -31,7 +31,10 @@ def assert_right(case, folder, spark, **options):
     return summary
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(each, marks=pytest.mark.slow) if place % 3 else each for place, each in enumerate(SHAPES)],
+)
 def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
