@@ -59,7 +59,7 @@ class Draft:
             if clock.disorder_us:
                 options["lateness"] = _lateness(clock.disorder_us)
         units = {column.unit for column in columns if column.unit is not None}
-        if len(units) == 1 and self.sample.form != "zeek" and not _texts_of_times(self.sample, columns):
+        if len(units) == 1 and self.sample.form != "zeek" and not _texts_of_times(columns):
             options["timestamp_unit"] = units.pop()
         listed = ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
         yield f") FROM files WITH ({listed});"
@@ -79,7 +79,7 @@ class Draft:
             yield f"CREATE QUERY {self.name}_{word} AS SELECT {listed} FROM {self.name}{condition};"
 
 
-def _texts_of_times(sample: Sample, columns: Sequence[Inferred]) -> bool:
+def _texts_of_times(columns: Sequence[Inferred]) -> bool:
     """Whether other times are texts, so that the unit of numbers cannot be said for all of them."""
     return any(column.type.name == "TIMESTAMP" and column.unit is None for column in columns)
 

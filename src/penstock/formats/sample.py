@@ -1,7 +1,7 @@
-"""The first rows of files whose format nobody told: JSON, Zeek's logs, parquet; `separated` has the others."""
+"""Samples of files: their first rows, of JSON, Zeek's logs and parquet; `separated` has the other formats."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -12,11 +12,8 @@ import pyarrow.parquet as pq
 
 from penstock.errors import RunError
 from penstock.formats.layout import Layout, lines_of
-from penstock.formats.texts import first_lines, records_of
+from penstock.formats.texts import records_of
 
-MOST_ROWS = 50_000
-"""Rows that are looked at."""
-_MOST_FILES = 5
 _DEEPEST = 10
 
 
@@ -54,43 +51,8 @@ class Sample:
         )
 
 
-def sampled(paths: Sequence[Path]) -> Sample:
-    """Look at files of one kind, the first ones and the last; raise `RunError` if Penstock cannot read them."""
-    chosen = paths if len(paths) <= _MOST_FILES else [*paths[: _MOST_FILES - 2], *paths[-2:]]
-    found = _sampled(chosen[0], MOST_ROWS // len(chosen))
-    for path in chosen[1:]:
-        try:
-            other = _sampled(path, MOST_ROWS // len(chosen))
-        except RunError:
-            continue  # a run will say of each row or file what is wrong
-        if other.form == found.form and (found.form == "json" or set(other.columns) & set(found.columns)):
-            found = found.with_more(other)
-    return found
-
-
-def _sampled(path: Path, most: int) -> Sample:
-    if path.suffix.lower() in (".parquet", ".parq", ".pq") or _begins(path, b"PAR1"):
-        return _parquet(path, most)
-    text = first_lines(path)
-    if not text.strip():
-        raise RunError(f"{path}: the file is empty, so there is nothing to learn from")
-    if "\x00" in text[:1000]:
-        raise RunError(f"{path}: this is neither text nor parquet")
-    if text.startswith("#separator") or "\n#fields\t" in text[:5000]:
-        return _zeek(path, text, most)
-    if text.lstrip()[:1] in "{[":
-        return _json(path, most)
-    from penstock.formats.separated import sampled_fields
-
-    return sampled_fields(path, text, most)
-
-
-def _begins(path: Path, sign: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(sign)) == sign
-
-
-def _parquet(path: Path, most: int) -> Sample:
+def parquet_sample(path: Path, most: int) -> Sample:
+    """Look at a parquet file, which has its own types."""
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches(most)
@@ -101,7 +63,8 @@ def _parquet(path: Path, most: int) -> Sample:
         raise RunError(f"{path}: this is not a parquet file that can be read: {error}") from error
 
 
-def _zeek(path: Path, text: str, most: int) -> Sample:
+def zeek_sample(path: Path, text: str, most: int) -> Sample:
+    """Look at a Zeek log, whose first lines name the columns and their types."""
     layout = Layout("zeek").with_header(text, path.name)
     names = layout.names or ()
     told = next((line.split(layout.delimiter)[1:] for line in lines_of(text) if line.startswith("#types")), [])
@@ -112,7 +75,8 @@ def _zeek(path: Path, text: str, most: int) -> Sample:
     return Sample("zeek", names, rows, types=dict(zip(names, told, strict=False)))
 
 
-def _json(path: Path, most: int) -> Sample:
+def json_sample(path: Path, most: int) -> Sample:
+    """Look at JSON, one object a line."""
     rows: list[dict[str, Any]] = []
     bad = 0
     for record in beginning(path, Layout("json"), most):

@@ -1,0 +1,47 @@
+"""Which format a file has that nobody told, and a sample of the files of one kind."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import RunError
+from penstock.formats.sample import Sample, json_sample, parquet_sample, zeek_sample
+from penstock.formats.separated import sampled_fields
+from penstock.formats.texts import first_lines
+
+MOST_ROWS = 50_000
+"""Rows that are looked at."""
+_MOST_FILES = 5
+
+
+def sampled(paths: Sequence[Path]) -> Sample:
+    """Look at files of one kind, the first ones and the last; raise `RunError` if Penstock cannot read them."""
+    chosen = paths if len(paths) <= _MOST_FILES else [*paths[: _MOST_FILES - 2], *paths[-2:]]
+    found = _sampled(chosen[0], MOST_ROWS // len(chosen))
+    for path in chosen[1:]:
+        try:
+            other = _sampled(path, MOST_ROWS // len(chosen))
+        except RunError:
+            continue  # a run will say of each row or file what is wrong
+        if other.form == found.form and (found.form == "json" or set(other.columns) & set(found.columns)):
+            found = found.with_more(other)
+    return found
+
+
+def _sampled(path: Path, most: int) -> Sample:
+    if path.suffix.lower() in (".parquet", ".parq", ".pq") or _begins(path, b"PAR1"):
+        return parquet_sample(path, most)
+    text = first_lines(path)
+    if not text.strip():
+        raise RunError(f"{path}: the file is empty, so there is nothing to learn from")
+    if "\x00" in text[:1000]:
+        raise RunError(f"{path}: this is neither text nor parquet")
+    if text.startswith("#separator") or "\n#fields\t" in text[:5000]:
+        return zeek_sample(path, text, most)
+    if text.lstrip()[:1] in "{[":
+        return json_sample(path, most)
+    return sampled_fields(path, text, most)
+
+
+def _begins(path: Path, sign: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(sign)) == sign
