@@ -1,11 +1,13 @@
 """Long loads on Spark, as commands that print figures.
 
-python -m tests.spark.steady --seconds 300              constant: cached bytes and the driver's memory, the last
-                                                        third of the time against the one before
+python -m tests.spark.steady --seconds 300              constant, with a pause after each third: the memory of the
+                                                        last third against the one before, and what the pauses
+                                                        leave in Spark
 python -m tests.spark.steady --overload --seconds 60    four times what it can do, then the backlog drains
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -13,14 +15,28 @@ import time
 import urllib.request
 from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import penstock.spark as ps
 from penstock.spark.session import spark_session
 
+COLLECTED_S = 5
+"""How often Java collects its garbage: Spark lets go of a broadcast only then."""
+
+PAUSE_S = 2 * COLLECTED_S + 2
+"""Long enough that a collection comes after the last job, whenever that ends."""
+
+RATES = {"packets": 2000, "replies": 300}
+
 SCRIPT = """
-CREATE STREAM packets (src STRING, dst STRING, bytes INT) FROM poisson WITH (rate = 2000, seed = 1);
-CREATE STREAM replies (host STRING, code INT) FROM poisson
-  WITH (rate = 300, seed = 2, host_distinct = 100, code_low = 200, code_high = 599);
+CREATE STREAM packets (src STRING, dst STRING, bytes INT) FROM trace
+  WITH (path = '{folder}/packets.parquet', seed = 1);
+CREATE STREAM replies (host STRING, code INT) FROM trace
+  WITH (path = '{folder}/replies.parquet', seed = 2, host_distinct = 100, code_low = 200, code_high = 599);
 CREATE QUERY big AS SELECT src, bytes FROM packets WHERE bytes > 1400;
 CREATE QUERY small AS SELECT src, dst, bytes * 2 AS twice FROM packets WHERE bytes < 50;
 CREATE QUERY errors AS SELECT host, code FROM replies WHERE code >= 500;
@@ -46,55 +62,76 @@ def java_below(pid: int) -> list[int]:
     return found
 
 
-def cached_bytes(url: str) -> int:
-    """What Spark's block manager holds in memory: its own gauge, taken anew at every heartbeat.
+def held_by_spark(url: str) -> dict[str, int]:
+    """What Spark's block manager holds in memory, and what of Java's heap is used, as of the last heartbeat.
 
-    The `memoryUsed` of its REST status will not do: it adds up events, and grows by 12 KB a job for
+    The `memoryUsed` of its REST status will not do for the first: it adds up events, and grows by 12 KB a job for
     `spark.range(1000).toArrow()` in a plain loop, 1.8 MB in 150 jobs, while this gauge is at 0.2 MB.
     """
     with urllib.request.urlopen(f"{url}/metrics/json") as answer:
-        gauges = json.load(answer)["gauges"]
-    [gauge] = [each for name, each in gauges.items() if name.endswith("ExecutorMetrics.OnHeapStorageMemory")]
-    return gauge["value"]
+        gauges = json.load(answer)["gauges"].items()
+    values = {name.rpartition("ExecutorMetrics.")[2]: gauge["value"] for name, gauge in gauges}
+    return {"cached": values["OnHeapStorageMemory"], "heap": values["JVMHeapMemory"]}
+
+
+def write_arrivals(folder: Path, third: float) -> None:
+    """Write the arrivals of every stream: three times a constant load and a pause, and one more to pause for."""
+    random = np.random.default_rng(1)
+    starts = [turn * (third + PAUSE_S) for turn in range(4)]
+    for stream, rate in RATES.items():
+        loads = [start + np.sort(random.uniform(0, third, round(rate * third))) for start in starts[:3]]
+        times = np.concatenate([*loads, starts[3:]])
+        pq.write_table(pa.table({"time": times}), folder / f"{stream}.parquet")
 
 
 def measured(seconds: float) -> dict[str, object]:
-    """Run, look every second, and return the figures of the second and of the last third."""
-    looks: list[dict[str, float]] = []
+    """Run, look every second, and return the figures of the second and of the last third.
+
+    Under load Spark holds the broadcasts of running jobs, and of those that no collection has found yet: a
+    sawtooth between 0 and 20 MB. What stays in a pause, after collections in Python and in Java, is what
+    somebody keeps.
+    """
+    turns = [{"load": [], "pause": []} for _ in ("first", "middle", "last")]
+    third = seconds / 3
     settings = {
         "spark.ui.enabled": "true",
         "spark.ui.port": "0",
         "spark.driver.memory": "768m",
         "spark.executor.heartbeatInterval": "1s",
-        "spark.cleaner.periodicGC.interval": "5s",  # the least that is held between is then what nothing can free
+        "spark.cleaner.periodicGC.interval": f"{COLLECTED_S}s",
     }
-    with spark_session("local[2]", settings=settings) as spark:
+    with TemporaryDirectory() as folder, spark_session("local[2]", settings=settings) as spark:
+        write_arrivals(Path(folder), third)
         url = spark.sparkContext.uiWebUrl
+        whole = 3 * (third + PAUSE_S)
         counted: list[int] = []
-        options = {"seconds": seconds, "on_rows": lambda query, rows: counted.append(rows.num_rows)}
-        with ps.started(SCRIPT, spark=spark, **options) as running:
+        options = {"seconds": whole + 2, "on_rows": lambda query, rows: counted.append(rows.num_rows)}
+        with ps.started(SCRIPT.format(folder=folder), spark=spark, **options) as running:
             start = time.monotonic()
-            while time.monotonic() - start < seconds - 2:
+            while (now := time.monotonic() - start) < whole - 1:
                 time.sleep(1)
+                turn, since = divmod(now, third + PAUSE_S)
                 summary = running.summary()
-                looks.append(
+                paused = since > third and not summary.waiting_rows
+                if paused:
+                    gc.collect()
+                turns[int(turn)]["pause" if paused else "load"].append(
                     {
-                        "cached": cached_bytes(url),
+                        **held_by_spark(url),
                         "log": summary.waiting_bytes + sum(s.kept_bytes for s in summary.streams.values()),
                         "python": resident(os.getpid()),
                         "java": sum(map(resident, java_below(os.getpid()))),
                     }
                 )
             summary = running.wait(60)
-    third = len(looks) // 3
-    middle, last = looks[third : 2 * third], looks[2 * third :]
     figures = {
         name: {
-            f"{when}_{what}_mb": round(of(look[name] for look in part) / 1e6, 2)
-            for when, part in (("middle", middle), ("last", last))
+            f"{when}_{phase}_{what}_mb": round(of(look[name] for look in looks) / 1e6, 2)
+            for when, turn in (("middle", turns[1]), ("last", turns[2]))
+            for phase, looks in turn.items()
             for what, of in (("least", min), ("mean", mean), ("most", max))
         }
-        for name in looks[0]
+        for name in ("cached", "heap", "log", "python", "java")
     }
     return {
         **figures,
