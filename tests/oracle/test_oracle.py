@@ -165,6 +165,7 @@ def test_what_has_no_meaning_is_refused():
             expected(case, "q")
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(twins(max_rows=10, combined=1000), st.data())
 def test_duckdb_and_plain_loops_agree(twin, data):

@@ -156,6 +156,7 @@ def test_a_scan_chooses_alike():
             assert quick == scanned
 
 
+@pytest.mark.slow
 def test_many_queries_with_ordinary_numbers():
     """No grid of numbers here: costs and times as they come, and many lines that cross."""
     random = np.random.default_rng(5)

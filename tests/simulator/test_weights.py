@@ -20,7 +20,10 @@ WORKLOADS = {  # name, load, the queries that are weighed one after the other
 }
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize(
+    "workload",
+    [each if each == "sclp08" else pytest.param(each, marks=pytest.mark.slow) for each in WORKLOADS],
+)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_more_weight_never_makes_a_query_slower(workload, name):
     """Oracles rank by what happens to wait, which weights change; they are held to it where nothing is shared."""

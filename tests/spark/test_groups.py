@@ -51,9 +51,9 @@ TRAINS_AND_GROUPS, GROUPS, TRAINS = "SET in_flight = 2;", "SET quantum = '0 s';"
     ("shape", "settings"),
     [
         ("filter", GROUPS),
-        ("expression", TRAINS_AND_GROUPS),
         ("stored_table_join", TRAINS),
         ("mixed_windows", TRAINS_AND_GROUPS),
+        pytest.param("expression", TRAINS_AND_GROUPS, marks=pytest.mark.slow),
         pytest.param("stored_table_join", GROUPS, marks=pytest.mark.slow),
         pytest.param("mixed_windows", TRAINS, marks=pytest.mark.slow),
         pytest.param("self_join_rows", TRAINS_AND_GROUPS, marks=pytest.mark.slow),
@@ -97,7 +97,8 @@ DIVIDING = """
 """
 
 
-@pytest.mark.parametrize("policy", ["bsd", pytest.param("hnr.level('operator')", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["bsd", "hnr.level('operator')"])
 def test_a_query_that_fails_inside_a_group_inside_a_train(policy, tmp_path, spark):
     """Of 40 members two divide by zero; so does a query beside them. The others lose nothing."""
     data = tmp_path / "a"

@@ -200,7 +200,7 @@ def test_parts_that_come_while_folders_are_listed(tmp_path, monkeypatch):
     assert in_duckdb(tmp_path, "a") == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("small", [0, 256 * 1024])
+@pytest.mark.parametrize("small", [256 * 1024, pytest.param(0, marks=pytest.mark.slow)])
 def test_readers_beside_a_run_that_publishes(small, tmp_path, monkeypatch):
     """`read` finds every row once at any time; so does DuckDB where a query has one file that grows."""
     monkeypatch.setattr(rolling, "_SMALL", small)

@@ -96,6 +96,7 @@ def test_orders_follow_the_keys_and_results_stay_the_same():
     assert told.startswith("join.1 goes on in other orders: a row of orders probes visits, stock, calls")
 
 
+@pytest.mark.slow
 def test_small_changes_leave_the_orders_alone():
     shop = Shop()
     shop.come(site=MANY, item=SOME, customer=SOME)

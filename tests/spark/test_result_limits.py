@@ -129,6 +129,7 @@ def few_results(monkeypatch):
     monkeypatch.setattr(runtime, "ResultLimits", lambda _bytes: ResultLimits(1e9, most_results=500))
 
 
+@pytest.mark.slow
 def test_a_join_that_makes_too_many_at_once_makes_them_in_several_jobs(tmp_path, spark, few_results):
     made = files(tmp_path, rows=80, keys_of=2)
     text = """

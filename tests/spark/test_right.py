@@ -33,7 +33,7 @@ def assert_right(case, folder, spark, **options):
 
 @pytest.mark.parametrize(
     "shape",
-    [pytest.param(each, marks=pytest.mark.slow) if place % 3 else each for place, each in enumerate(SHAPES)],
+    [pytest.param(each, marks=pytest.mark.slow) if place % 4 else each for place, each in enumerate(SHAPES)],
 )
 def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
@@ -61,14 +61,21 @@ def test_every_kind_of_unit_in_small_batches(policy, tmp_path, spark):
     ("chunk_rows", "batch_rows"),
     [(13, 60), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, 100), (1000, None)))],
 )
-@pytest.mark.parametrize("shape", ["out_of_step", "lateness"])
+@pytest.mark.parametrize("shape", ["out_of_step", pytest.param("lateness", marks=pytest.mark.slow)])
 def test_several_chunk_sizes(shape, chunk_rows, batch_rows, tmp_path, spark):
     assert_right(SHAPES[shape](3), tmp_path, spark, chunk_rows=chunk_rows, batch_rows=batch_rows)
 
 
 @pytest.mark.parametrize(
     "policy",
-    ["bsd.every(3)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "brt.by_age_and_length()"],
+    [
+        "bsd.every(3)",
+        "hnr.level('operator')",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("hr.clustered(3)", "hnr.shared('sum')", "brt.by_age_and_length()")
+        ),
+    ],
 )
 def test_combined_policies(policy, tmp_path, spark):
     assert_right(SHAPES["mixed_windows"](5), tmp_path, spark, policy=policy)

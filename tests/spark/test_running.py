@@ -61,7 +61,7 @@ QUERIES = [
 CASE = Case([keyed("a", 300), keyed("b", 300)], [], QUERIES)
 
 
-@pytest.mark.parametrize("policy", ["bsd", "chain"])
+@pytest.mark.parametrize("policy", ["bsd", pytest.param("chain", marks=pytest.mark.slow)])
 def test_queries_created_and_dropped_in_mid_run(policy, tmp_path, spark):
     """Each equals the oracle over the sequence range that was printed."""
     folders = {}

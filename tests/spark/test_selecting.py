@@ -222,7 +222,9 @@ def test_a_rehearsal_that_goes_wrong_ends_rehearsals_and_nothing_else(monkeypatc
     assert summary.looks > 3
 
 
-@pytest.mark.parametrize("change", ["query", "weight", "candidates"])
+@pytest.mark.parametrize(
+    "change", ["query", *(pytest.param(each, marks=pytest.mark.slow) for each in ("weight", "candidates"))]
+)
 def test_rehearsals_begin_anew_when_things_change(change):
     world = World("SET qos = 'latency';")
     world.go(15)

@@ -11,6 +11,7 @@ from penstock.experiments.sweep import Cell, measured
 TINY = {"policy": "hr", "load": 0.9, "count": 50, "queries": 5, "seed": 1, "trace": None}
 
 
+@pytest.mark.slow
 def test_a_task_gives_what_a_call_gives(spark):
     cell = Cell("SCLP08", "load", TINY)
     result, seconds = sweep._job(spark, cell)
