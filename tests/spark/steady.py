@@ -88,7 +88,7 @@ def measured(seconds: float) -> dict[str, object]:
     """Run, look every second, and return the figures of the second and of the last third.
 
     Under load Spark holds the broadcasts of running jobs, and of those that no collection has found yet: a
-    sawtooth between 0 and 20 MB. What stays in a pause, after collections in Python and in Java, is what
+    sawtooth between 0 and 40 MB. What stays in a pause, after collections in Python and in Java, is what
     somebody keeps.
     """
     turns = [{"load": [], "pause": []} for _ in ("first", "middle", "last")]

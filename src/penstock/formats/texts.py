@@ -81,14 +81,14 @@ class Splitter:
             lines, pending = self._joined(lines if at_end else lines[:-1])
         partial_length = len(partial.removesuffix("\r"))
         while pending and (at_end or _length(pending) + partial_length > LONGEST_RECORD):
-            lines.append(_broken(pending[0]))
+            lines.append(broken(pending[0]))
             more, pending = self._joined(pending[1:])
             lines += more
         if not pending and partial_length > LONGEST_RECORD:
-            lines.append(_broken(partial.removesuffix("\r")))
+            lines.append(broken(partial.removesuffix("\r")))
             self._skipping, partial = True, "\r" if partial.endswith("\r") else ""
         self._rest = "".join(f"{line}\n" for line in pending) + partial
-        lines = [_broken(line) if len(line) > LONGEST_RECORD and line[:2] != BROKEN else line for line in lines]
+        lines = [broken(line) if len(line) > LONGEST_RECORD and line[:2] != BROKEN else line for line in lines]
         return without_blanks(lines, self._layout.comment)
 
     @staticmethod
@@ -109,7 +109,7 @@ class Splitter:
             if pending and _length(pending) + len(line) > LONGEST_RECORD:
                 # A quote that nobody closes: its own line is wrong, and those behind it are read by themselves
                 more, rest = self._joined([*pending[1:], *lines[place:]])
-                return [*records, _broken(pending[0]), *more], rest
+                return [*records, broken(pending[0]), *more], rest
             if not skipped and (pending or '"' in line) and _ends_in_quotes(line, delimiter, bool(pending)):
                 pending.append(line)
             else:
@@ -122,7 +122,8 @@ def _length(lines: Sequence[str]) -> int:
     return sum(map(len, lines)) + len(lines)
 
 
-def _broken(record: str) -> str:
+def broken(record: str) -> str:
+    """Return the beginning of a record that cannot be read, marked as such."""
     return BROKEN + record[:_KEPT]
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.formats.layout import layout_of
-from penstock.formats.texts import BROKEN, LONGEST_RECORD, without_blanks
+from penstock.formats.texts import LONGEST_RECORD, broken, without_blanks
 from penstock.language.statements import StreamDef
 from penstock.spark.admission import Arrived
 from penstock.spark.sources.parsing import parsed
@@ -145,7 +145,7 @@ class Lines:
                 if found:
                     self._put(lines)
                 if len(rest) > LONGEST_RECORD:
-                    self._put(BROKEN.encode() + rest[:1000])
+                    self._put(broken(rest.decode(errors="replace")).encode())
                     rest, skipping = b"", True
             if rest:
                 self._put(rest)
