@@ -185,3 +185,9 @@ def test_lines_have_the_true_time(capsys):
     now[0] += 10.0
     lines.event("query q ended")
     assert capsys.readouterr().err == "12.0 s: query q ended\n"
+
+
+def test_examples_may_have_times_that_python_has_no_date_for():
+    examples = Examples()
+    examples.take("q", pa.table({"t": pa.array([253_402_300_800_000_000], pa.timestamp("us", "UTC"))}))
+    assert examples._rows["q"] == [{"t": "253402300800000000"}]

@@ -71,3 +71,8 @@ def test_rows_of_a_group_go_to_their_queries():
     NdJson(file).emit_group("g", pa.table({QUERY: whose, "v": [1, 2, 3]}))
     found = [json.loads(line) for line in file.getvalue().splitlines()]
     assert sorted((each["query"], each["row"]["v"]) for each in found) == [("one", 2), ("two", 1), ("two", 3)]
+
+
+def test_times_that_python_has_no_date_for_are_texts():
+    far = pa.array([None, 253_402_300_800_000_000], pa.timestamp("us", "UTC"))  # the year 10000
+    assert [each["row"] for each in lines(pa.table({"t": far}))] == [{"t": None}, {"t": "253402300800000000"}]

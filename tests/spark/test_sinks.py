@@ -109,3 +109,10 @@ def test_memory_and_functions_tell_the_queries_of_a_group_apart():
         sink.emit_group("group 1", of_two(("b", 2), ("a", 1), ("b", 4)))
     assert {query: rows["n"].to_pylist() for query, rows in memory.results.items()} == {"a": [1], "b": [2, 4]}
     assert seen == [("a", [1]), ("b", [2, 4])]
+
+
+def test_the_screen_shows_times_that_python_has_no_date_for():
+    written = io.StringIO()
+    far = pa.array([253_402_300_800_000_000], pa.timestamp("us", "UTC"))  # the year 10000
+    Screen(Console(file=written, width=100)).emit("q", pa.table({"t": far}))
+    assert written.getvalue() == "q  t=253402300800000000\n"

@@ -39,7 +39,9 @@ class Examples:
 
     def take(self, query: str, rows: "pa.Table") -> None:
         """Keep the last ones."""
-        newest = rows.slice(max(rows.num_rows - KEPT, 0)).to_pylist()
+        from penstock.formats.json_rows import python_rows
+
+        newest = python_rows(rows.slice(max(rows.num_rows - KEPT, 0)))
         self._rows[query] = [*self._rows.get(query, []), *newest][-KEPT:]
 
     def show(self, console: Console, summary: "Summary") -> None:

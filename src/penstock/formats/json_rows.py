@@ -3,7 +3,9 @@
 import base64
 import json
 import math
+from collections.abc import Iterator
 from datetime import date, datetime
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,15 +20,26 @@ def json_lines(table: pa.Table) -> list[str]:
     >>> json_lines(pa.table({"a": [1, None], "m": pa.array([[("k", 2)], []], pa.map_(pa.string(), pa.int64()))}))
     ['{"a": 1, "m": {"k": 2}}', '{"m": {}}']
     """
-    table = _with_plain_times(table)
-    kinds = {field.name: field.type for field in table.schema}
     return [
-        json.dumps(
-            {name: plain(value, kinds[name]) for name, value in row.items() if value is not None},
-            ensure_ascii=False,
-        )
-        for row in table.to_pylist()
+        json.dumps({name: value for name, value in row.items() if value is not None}, ensure_ascii=False)
+        for row in plain_rows(table)
     ]
+
+
+def plain_rows(table: pa.Table) -> Iterator[dict[str, object]]:
+    """Return every row of a table with values as JSON can have them."""
+    kinds = {field.name: field.type for field in table.schema}
+    for batch in table.to_batches():
+        for row in python_rows(pa.Table.from_batches([batch])):
+            yield {name: plain(value, kinds[name]) for name, value in row.items()}
+
+
+def python_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table; times that Python cannot have are texts: microseconds, or days, since 1970."""
+    try:
+        return table.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        return _with_plain_times(table).to_pylist()  # type: ignore[no-any-return]
 
 
 def _with_plain_times(table: pa.Table) -> pa.Table:

@@ -32,12 +32,13 @@ from penstock.spark.marker import Marker, now
 from penstock.spark.rejections import rejected_lines
 from penstock.spark.rolling import Rolled, unfinished_in
 from penstock.spark.schemas import Schemas, columns_of, fitted, plain, schema_of
+from penstock.spark.sinks import Sink
 
 _TOGETHER = 64 * 1000 * 1000
 """Bytes of parts that are published together: so much is in memory at a time."""
 
 
-class Parquet:
+class Parquet(Sink):
     """Writes results to ``folder/NAME/*.parquet``; a file is there as a whole or not at all.
 
     The results of a job are written to one file at once, in ``_recent`` or, for a group, ``_groups``, where `read`

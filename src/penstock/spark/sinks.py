@@ -2,46 +2,43 @@
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Protocol
 
 import pyarrow as pa
 from rich.console import Console
 
+from penstock.formats.json_rows import python_rows
 from penstock.spark.grouped import split
 from penstock.spark.schemas import Schemas
 
 Callback = Callable[[str, pa.Table], object]
 
 
-class Sink(Protocol):
-    """A place for results. `emit` returns when they are there."""
+class Sink:
+    """A place for results. `emit` returns when they are there; the rest is for those that need it."""
 
     def open(self, query: str, schema: pa.Schema) -> None:
         """Make the place for a query's results, which have this schema."""
-        ...
 
     def emit(self, query: str, rows: pa.Table) -> None:
         """Take results of a query."""
-        ...
+        raise NotImplementedError
 
     def emit_group(self, group: str, rows: pa.Table) -> None:
         """Take results of several queries, told apart by the column `__query`."""
-        ...
+        for query, part in split(rows):
+            self.emit(query, part)
 
     def reject(self, stream: str, rows: pa.Table) -> None:
-        """Take rows that were turned away, with their reasons."""
-        ...
+        """Take rows that were turned away, with their reasons; the summary has their counts."""
 
     def publish(self) -> None:
         """Bring results to where each query's are. The first call comes when the run begins."""
-        ...
 
     def close(self) -> None:
         """Finish."""
-        ...
 
 
-class Memory:
+class Memory(Sink):
     """Keeps results as Arrow tables, by query."""
 
     def __init__(self) -> None:
@@ -68,12 +65,6 @@ class Memory:
         """Keep rows that were turned away."""
         self._rejected.setdefault(stream, []).append(rows)
 
-    def publish(self) -> None:
-        """Do nothing: results are told apart already."""
-
-    def close(self) -> None:
-        """Do nothing: the tables stay."""
-
     @property
     def results(self) -> Mapping[str, pa.Table]:
         """All results so far, by query."""
@@ -93,19 +84,16 @@ class Memory:
         return {stream: pa.concat_tables(parts) for stream, parts in self._rejected.items()}
 
 
-class Screen:
+class Screen(Sink):
     """Prints results as they come, a few rows of each query at a time."""
 
     def __init__(self, console: Console | None = None, most: int = 5) -> None:
         self._console = console or Console()
         self._most = most
 
-    def open(self, query: str, schema: pa.Schema) -> None:
-        """Do nothing."""
-
     def emit(self, query: str, rows: pa.Table) -> None:
         """Print the first rows."""
-        for row in rows.slice(0, self._most).to_pylist():
+        for row in python_rows(rows.slice(0, self._most)):
             text = ", ".join(f"{name}={value}" for name, value in row.items())
             self._console.print(f"[bold]{query}[/]  {_escaped(text)}", highlight=False, soft_wrap=True)
         if rows.num_rows > self._most:
@@ -113,25 +101,14 @@ class Screen:
                 f"[bold]{query}[/]  [dim]and {rows.num_rows - self._most:,} more[/]", highlight=False
             )
 
-    def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Print the first rows of each query."""
-        for query, part in split(rows):
-            self.emit(query, part)
-
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Print the first reason."""
         reason = rows.column("reason")[0].as_py()
         text = f"{stream}: {rows.num_rows:,} rows turned away: {reason}"
         self._console.print(f"[yellow]{_escaped(text)}[/]", highlight=False, soft_wrap=True)
 
-    def publish(self) -> None:
-        """Do nothing: results are told apart already."""
 
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Called:
+class Called(Sink):
     """Hands results to a Python function, as the query's name and an Arrow table."""
 
     def __init__(self, function: Callback) -> None:
@@ -145,20 +122,6 @@ class Called:
     def emit(self, query: str, rows: pa.Table) -> None:
         """Call the function."""
         self._function(query, self._schemas.fitted(query, rows))
-
-    def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Call the function for each query that has results."""
-        for query, part in split(rows):
-            self.emit(query, part)
-
-    def reject(self, stream: str, rows: pa.Table) -> None:
-        """Do nothing: counts are in the summary."""
-
-    def publish(self) -> None:
-        """Do nothing: results are told apart already."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def _escaped(text: str) -> str:
