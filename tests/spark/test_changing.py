@@ -43,7 +43,7 @@ class Fed:
             self.rows += fresh
             yield Arrived(arrow_table(COLUMNS, fresh, "UTC"), now_us)
 
-    held_bytes = 0
+    held_bytes = buffer_bytes = 0
 
     def known_until(self, now_us: int) -> None:
         return None

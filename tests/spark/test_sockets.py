@@ -38,6 +38,17 @@ def source(port, tmp_path, monkeypatch):
     opened.close()
 
 
+def connected(port: int) -> socket.socket:
+    """Connect to a stream as soon as it listens."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
 def test_who_listens_says_so(source, port):
     assert source[1] == [f"stream s: waiting for a client on 127.0.0.1:{port}"]
 
@@ -86,6 +97,21 @@ def test_the_buffer_is_a_part_of_the_memory_limit():
     assert buffer_bytes(1000, 3) == 64 * 1024
 
 
+def test_queues_leave_room_for_the_buffer_in_the_memory_limit(spark, port):
+    script = f"""
+        CREATE STREAM s (v INT, t STRING) FROM socket WITH (port = {port}, format = 'json');
+        CREATE QUERY q AS SELECT v, md5(t) AS h FROM s;
+        SET memory = '1MiB'; SET shed = false; SET batch_rows = 500;
+    """
+    lines_sent = "".join(f'{{"v": {i}, "t": "{"x" * 40}"}}\n' for i in range(20_000)).encode()
+    with ps.started(script, spark=spark, drain=True) as running:
+        with connected(port) as client:
+            client.sendall(lines_sent)
+        summary = running.wait(120)
+    assert summary.rows_out == 20_000
+    assert 0.9 * 2**20 < summary.peak_bytes <= 2**20
+
+
 @pytest.mark.parametrize(("memory", "rows", "long"), [("64kB", 5000, 0), ("1MB", 100, 900_000)])
 def test_a_small_memory_limit_holds_no_socket_up_for_ever(spark, port, memory, rows, long):
     script = f"""
@@ -97,14 +123,8 @@ def test_a_small_memory_limit_holds_no_socket_up_for_ever(spark, port, memory, r
     sent += [f'{{"v": -1, "t": "{"x" * long}"}}\n'] * (long > 0)
     sent += ["y" * 2_500_000 + "\n"] * (long > 0)
     with ps.started(script, spark=spark, drain=True) as running:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            try:
-                with socket.create_connection(("127.0.0.1", port)) as client:
-                    client.sendall("".join(sent).encode())
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.05)
+        with connected(port) as client:
+            client.sendall("".join(sent).encode())
         summary = running.wait(120)
     assert summary.rows_out == rows + (long > 0)
     assert summary.streams["s"].malformed == (long > 0)

@@ -38,6 +38,11 @@ def buffer_bytes(memory: int, streams: int) -> int:
     return min(max(memory // (8 * max(streams, 1)), _LEAST_BUFFER), _LARGEST_BUFFER)
 
 
+def reserved_bytes(memory: int, buffers: Iterable[int]) -> int:
+    """Return what of a limit queues leave to the buffers of sources: an eighth at most."""
+    return min(sum(buffers), memory // 8)
+
+
 def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chunk_us: int) -> None:
     """Raise if a limit does not have room for one chunk of every stream in its share."""
     every = list(streams)

@@ -31,6 +31,7 @@ from penstock.spark.limits import (
     FILLED,
     buffer_bytes,
     check_memory,
+    reserved_bytes,
     room_rows,
     row_bytes,
 )
@@ -329,8 +330,8 @@ class Runtime:
     def _room(self, name: str) -> int:
         """Return how many rows of a stream have room: in its share of the memory, and in what is left of all."""
         counts, log = self._counts[name], self.engine.streams[name]
-        others = sum(source.held_bytes for each, source in self._sources.items() if each != name)
-        limit = FILLED * self._memory - others
+        buffers = (source.buffer_bytes for source in self._sources.values())
+        limit = FILLED * self._memory - reserved_bytes(self._memory, buffers)
         left = min(limit / len(self._sources) - self.engine.backlog(name), limit - self.engine.waiting_bytes())
         fitting = room_rows(left, counts.bytes_a_row or row_bytes(log.definition), log.box.keep)
         least = 0 if self.engine.waiting_bytes() else 1  # where nothing waits, a row has room however large it is

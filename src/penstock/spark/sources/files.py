@@ -29,6 +29,8 @@ _SUFFIXES = (".tmp", ".crc", ".inprogress")
 class Files:
     """Rows of files. Files whose names begin with . or _ are somebody's work in progress and are left alone."""
 
+    buffer_bytes = held_bytes = 0  # what was not asked for is in its file
+
     def __init__(self, stream: StreamDef, around: Surroundings, folder: Path | None = None) -> None:
         self.ended = False
         self._stream = stream
@@ -68,11 +70,6 @@ class Files:
     def offered(self, now_us: int) -> int | None:
         """Return nothing: what is not read yet waits in its file, and nothing is lost by that."""
         return None
-
-    @property
-    def held_bytes(self) -> int:
-        """Nothing: what was not asked for is in its file."""
-        return 0
 
     def stop(self, now_us: int) -> None:
         """Look for no more files, and read no more of those that were found."""

@@ -40,6 +40,8 @@ def process_of(stream: StreamDef, around: Surroundings) -> Arrivals:
 class Generated:
     """A generated stream: times begin at the start, and `speed` makes the clock faster."""
 
+    buffer_bytes = held_bytes = 0  # rows are made when they are asked for
+
     def __init__(self, stream: StreamDef, around: Surroundings) -> None:
         self.ended = False
         options = stream.options
@@ -92,11 +94,6 @@ class Generated:
         virtual = self._virtual(now_us)
         self._read_until(virtual)
         return self._given + int(np.searchsorted(self._due, virtual, side="right"))
-
-    @property
-    def held_bytes(self) -> int:
-        """Nothing: rows are made when they are asked for."""
-        return 0
 
     def stop(self, now_us: int) -> None:
         """Let nothing more become due; what is due by now still comes."""

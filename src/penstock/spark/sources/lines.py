@@ -34,6 +34,7 @@ class Lines:
         self.ended = False
         self._stream = stream
         self._around = around
+        self.buffer_bytes = around.buffer_bytes
         self._buffer = _Buffer(around.buffer_bytes)
         self._over = threading.Event()
         self._closing = threading.Event()
@@ -52,10 +53,10 @@ class Lines:
         self._thread.start()
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
-        """Return the lines that have come; those of one `chunk_time` come together."""
+        """Return the lines that have come; those of one `chunk_time` come together, or half a buffer of them."""
         over = self._over.is_set()
-        first = self._last_poll is None
-        if not over and not first and now_us - (self._last_poll or 0) < self._around.chunk_us:
+        is_early = self._last_poll is not None and now_us - self._last_poll < self._around.chunk_us
+        if is_early and not over and self._buffer.bytes < self.buffer_bytes / 2:
             return
         self._last_poll = now_us
         taken = self._buffer.take(most_rows)

@@ -16,6 +16,8 @@ class Source(Protocol):
 
     ended: bool
     """Whether no row will come any more."""
+    buffer_bytes: int
+    """What the source may take from outside before it is asked for it; 0 if it takes nothing."""
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
         """Return what has come by now, in order; about as many rows as asked for, or none."""
@@ -31,7 +33,7 @@ class Source(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """What the source has taken from outside and nobody has asked for yet."""
+        """What the source has taken from outside and nobody has asked for yet, `buffer_bytes` at most."""
         ...
 
     def stop(self, now_us: int) -> None:
