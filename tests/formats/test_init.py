@@ -104,6 +104,40 @@ def test_a_web_servers_log(tmp_path):
     )
 
 
+def test_no_query_asks_for_what_a_run_reads_as_null(tmp_path):
+    line = '10.0.0.1 - bob smith [10/Oct/2026:13:55:{:02d} +0200] "GET / HTTP/1.1" 200 5 "{}" "Mozilla"\n'
+    referers = ["-", "-", "-", "https://a", "https://b"]
+    (tmp_path / "a.log").write_text("".join(map(line.format, range(5), referers)))
+    queries = script_of(tmp_path / "a.log").queries.values()
+    assert "'-'" not in " ".join(query.sql for query in queries)
+
+
+def test_thresholds_leave_something(tmp_path):
+    rows = [{"msec": 1774737000.012 + i, "took": 1e6 + i / 1000, "most": max(i, 5)} for i in range(20)]
+    script = script_of(json_file(tmp_path / "a.json", *rows))
+    assert script.streams["a"].options["timestamp"] == "msec"
+    assert "took > 1000000.017" in script.queries["a_large"].sql
+    flat = [{"n": min(i, 4)} for i in range(20)]
+    assert "n >= 4" in script_of(json_file(tmp_path / "b.json", *flat)).queries["b_large"].sql
+
+
+def test_who_writes_a_script_is_told_what_was_not_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("penstock.formats.sampling.MOST_ROWS", 10)
+    path = json_file(tmp_path / "a.json", *({"v": i} for i in range(11)))
+    assert "a: the first 10 rows of json were looked at" in drafted(path, tmp_path / "a.sql")
+    path.write_text('{"v":1}\n{"v":2}\n{"v":3}\nbroken\n')
+    said = CliRunner().invoke(app, ["init", str(path)])
+    assert "1 of 4 rows do not fit the others" in said.stderr
+
+
+def test_lines_that_are_mostly_no_objects(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"v":1}\nbroken\n{"v"\n')
+    with pytest.raises(RunError, match=r"2 of 3 lines are not objects, the first of them 'broken'") as caught:
+        drafted(path, tmp_path / "a.sql")
+    assert "jq" not in str(caught.value)
+
+
 def test_a_change_of_the_zone_is_no_disorder(tmp_path):
     times = ("27/Oct/2024:02:59:58 +0200", "27/Oct/2024:02:00:01 +0100", "27/Oct/2024:02:00:03 +0100")
     (tmp_path / "a.log").write_text("".join(f'10.0.0.1 - - [{at}] "GET / HTTP/1.1" 200 5\n' for at in times))

@@ -122,14 +122,16 @@ def test_a_web_servers_log(spark, tmp_path):
     lines = [
         '::1 - bob [06/Jun/2020:08:36:39 +0200] "GET /a\\"b\\" [1] HTTP/1.1" 200 - "-" "Mozilla (X11)"',
         '::1 - - [06/Jun/2020:06:36:39 +0000] "GET / HTTP/1.1" 200 5 "-" "one "quote too many"',
+        '::1 - bob b. smith [06/Jun/2020:06:36:39 +0000] "GET /a b [c HTTP/1.1" 200 5 "-" "-"',
     ]
     columns = "addr STRING|ident STRING|who STRING|at TIMESTAMP|request STRING|status INT|bytes INT"
     columns += "|referer STRING|agent STRING"
-    first, second = rows_of(spark, written(tmp_path / "a.log", *lines), stream(columns, "clf"))
+    first, second, third = rows_of(spark, written(tmp_path / "a.log", *lines), stream(columns, "clf"))
     at = AT.replace(microsecond=0)
     assert list(first.values())[:5] == ["::1", None, "bob", at, 'GET /a"b" [1] HTTP/1.1']
     assert list(first.values())[5:] == [200, None, None, "Mozilla (X11)", None]
     assert second[BAD] is not None or second["at"] == at
+    assert list(third.values())[2:6] == ["bob b. smith", at, "GET /a b [c HTTP/1.1", 200]
 
 
 def test_csv_with_quotes_comments_nulls_and_the_columns_in_another_order(spark, tmp_path):
@@ -229,6 +231,68 @@ def test_parquet_as_other_programs_write_it(spark, tmp_path):
     assert [(row["name"], row["n"]) for row in found] == [("a", 1), ("b", 2)]
     found = rows_of(spark, tmp_path / "b.parquet", stream("h INT id.h|epoch TIMESTAMP", "parquet"))
     assert [(row["h"], row["epoch"]) for row in found][1] == (2, AT)
+
+
+def test_parquet_with_nanoseconds_that_needs_other_casts_too(spark, tmp_path):
+    nanos = [-1_500_000_001, 1_591_425_399_925_532_999]
+    table = pa.table(
+        {
+            "k": pa.array([1, 2**40]),
+            "at": pa.array(nanos, pa.timestamp("ns", "Europe/Berlin")),
+            "ats": pa.array([[nanos[1]], []], pa.list_(pa.timestamp("ns"))),
+            "name": pa.array(["a", "b"]).dictionary_encode(),
+        }
+    )
+    definition = stream("k INT|at TIMESTAMP|ats ARRAY<TIMESTAMP>|name STRING", "parquet")
+    for name in ("a b", "b"):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    paths = [tmp_path / "b.parquet", tmp_path / "a b.parquet"]
+    [both] = read_files(spark, "parquet", paths, definition)
+    before = datetime(1969, 12, 31, 23, 59, 58, 499999, tzinfo=UTC)
+    assert both.column("k").to_pylist() == [1, None, 1, None]
+    assert both.column("at").to_pylist() == [before, AT] * 2
+    assert both.column("ats").to_pylist() == [[AT], []] * 2
+    assert both.column(BAD).to_pylist() == [None, "column k does not fit INT"] * 2
+    assert json.loads(both.column(RAW)[1].as_py())["k"] == 2**40, "what does not fit is kept"
+
+
+def test_a_fraction_is_not_cut_off(spark, tmp_path):
+    pq.write_table(pa.table({"f": [2.0, 1.5, -2.7, 1e300, None]}), tmp_path / "a.parquet")
+    found = rows_of(spark, tmp_path / "a.parquet", stream("f INT", "parquet"))
+    assert [row["f"] for row in found] == [2, None, None, None, None]
+    assert [row[BAD] is None for row in found] == [True, False, False, False, True]
+
+
+def test_small_numbers_in_json_do_not_overflow(spark, tmp_path):
+    lines = [f'{{"a":{n},"b":[{n}],"c":{{"x":{n}}}}}' for n in (127, 128, 255, 256, -128, -129)]
+    for columns in ("a TINYINT", "b ARRAY<TINYINT>", "c STRUCT<`x`:TINYINT>", "c MAP<STRING,TINYINT>"):
+        found = rows_of(spark, written(tmp_path / "a.json", *lines), stream(columns, "json"))
+        assert [row[BAD] is None for row in found] == [True, False, False, False, True, False], columns
+
+
+def test_lines_that_are_no_object_say_so(spark, tmp_path):
+    lines = ["null", '{"k":65,"s":"tab\there"}', '{"k":23} {"k":24}', '{"k":"x"}', "{}"]
+    found = rows_of(spark, written(tmp_path / "a.json", *lines), stream("k INT|s STRING", "json"))
+    no_object = "this is not a JSON object"
+    assert [row[BAD] for row in found] == [no_object] * 3 + ["column k does not fit INT", None]
+
+
+def test_a_quote_that_is_not_closed_is_kept_as_it_was(spark, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('k,s\n80,"unclosed')
+    [table] = read_files(spark, "csv", [path], stream("k INT|s STRING", "csv"))
+    assert "not closed" in table.column(BAD)[0].as_py()
+    assert table.column(RAW).to_pylist() == ['80,"unclosed']
+
+
+def test_a_zeek_log_whose_columns_change_ends_there(spark, tmp_path):
+    lines = ["#separator \\x09", "#fields\tts\ta\tb", "1700000000\tA1\tB1"]
+    same, other = ["#fields\tts\ta\tb", "1700000001\tA2\tB2"], ["#fields\tts\tb\ta", "1700000005\tB3\tA3"]
+    path = written(tmp_path / "z.log", *lines, *same, *other)
+    tables = read_files(spark, "zeek", [path], stream("ts TIMESTAMP|a STRING|b STRING", "zeek"))
+    assert next(tables).column("a").to_pylist() == ["A1", "A2"]
+    with pytest.raises(UnreadableError, match="names other columns"):
+        next(tables)
 
 
 def test_what_follows_an_object_in_its_line_is_not_passed_over(spark, tmp_path):

@@ -158,7 +158,7 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
         found.append(_shed(summary))
     if summary.abandoned_rows:
         waits = f"{plural(summary.abandoned_rows, 'row')} still waited when the run was stopped, and were left"
-        found.append(Text(f"{waits}; --drain works them off", style="yellow"))
+        found.append(Text(waits, style="yellow"))
     found += [
         Text(f"query {name} failed and was stopped: {summary.queries[name].reason}", style="red")
         for name in summary.failed

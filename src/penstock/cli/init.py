@@ -14,6 +14,8 @@ from penstock.cli.style import in_a_folder
 from penstock.errors import RunError
 
 _MOST_STREAMS = 20
+_MANY = 0.02
+"""The share of rows that do not fit from which on a person is told."""
 _NOT_DATA = re.compile(r"(README|LICENSE|NOTES)\b|.*\.(sql|tmp|crc|md)$", re.IGNORECASE)
 
 
@@ -71,6 +73,10 @@ def drafted(source: Path, script: Path) -> str:
                 raise
             left_out.append(str(error))
             continue
+        seen = len(sample.rows) + sample.skipped
+        if sample.skipped > _MANY * seen:
+            misfits = f"{sample.skipped:,} of {seen:,} rows do not fit the others"
+            typer.echo(f"{files[0]}: {misfits}; a run will reject them", err=True)
         name = stream_name(files[0].name)
         if name == "rows":
             name = stream_name(files[0].absolute().parent.name)
@@ -82,7 +88,7 @@ def drafted(source: Path, script: Path) -> str:
     title = [
         f"-- Made by: penstock init {shlex.quote(str(source))}",
         f"-- Run it:  penstock run {shlex.quote(str(script))} --drain          once through what is there",
-        f"--          penstock run {shlex.quote(str(script))} --out results    goes on with what comes, to files",
+        f"--          penstock run {shlex.quote(str(script))} --out results    goes on with new files",
         *(f"-- Left out: {each}" for each in left_out),
         "",
     ]

@@ -88,7 +88,7 @@ def run(
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
     Exits with 1 if the work failed, be it one query, or if a run that drains rejected most rows of a stream;
-    with 2 if the call was wrong. Ctrl-C stops it cleanly, with 0.
+    with 2 if the call was wrong. Ctrl-C stops it cleanly, with 0, or with 1 if it was to drain.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;

@@ -38,7 +38,8 @@ class Draft:
         return "\n".join([*self._stream(columns, names, clock), "", *self._queries(columns, names, clock), ""])
 
     def _stream(self, columns: Sequence[Inferred], names: Sequence[str], clock: Clock | None) -> Iterator[str]:
-        seen = f"-- {self.name}: {len(self.sample.rows):,} rows of {self.sample.form} were looked at"
+        some = "the first " if self.sample.has_more else ""
+        seen = f"-- {self.name}: {some}{len(self.sample.rows):,} rows of {self.sample.form} were looked at"
         if self.sample.skipped:
             seen += f", {self.sample.skipped:,} more did not fit"
         if clock is None:
@@ -151,8 +152,9 @@ def _large(sample: Sample, columns: Sequence[Inferred], names: Sequence[str]) ->
         values = sorted(float(row[column.key]) for row in sample.rows if row.get(column.key) is not None)
         if len(set(values)) > 3:
             limit = values[int(0.9 * (len(values) - 1))]
-            number = f"{limit:.0f}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:.6g}"
-            yield "large", f" WHERE {_identifier(name)} > {number}"
+            number = f"{limit:.0f}" if limit == int(limit) and abs(limit) < 1e15 else repr(limit)
+            sign = ">=" if limit == values[-1] else ">"
+            yield "large", f" WHERE {_identifier(name)} {sign} {number}"
             return
 
 

@@ -20,7 +20,7 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?( ?(Z
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SERVER = re.compile(r"\[?(\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2})( [+-]\d{4})?\]?")
 _TIME_NAME = re.compile(
-    r"(^|[._@\s-])(ts|t|at|time|timestamp|datetime|date|epoch)$|time(stamp)?(_?(us|ms|ns|usec|s))?$", re.I
+    r"(^|[._@\s-])(ts|t|at|time|timestamp|datetime|date|epoch|msec)$|time(stamp)?(_?(us|ms|ns|usec|s))?$", re.I
 )
 _DEEPEST = 10
 _BEST_NAMES = ("ts", "timestamp", "@timestamp", "time", "datetime", "event_time", "time_local", "date")
@@ -57,7 +57,7 @@ def inferred(sample: Sample) -> list[Inferred]:
 
 def _column(sample: Sample, key: str) -> Inferred:
     if sample.schema is not None:
-        kind = _of_arrow(sample.schema.field(key).type)
+        kind = type_of_arrow(sample.schema.field(key).type)
         unit = _unit([row.get(key) for row in sample.rows], key) if kind in ("BIGINT", "DOUBLE") else None
         return Inferred(key, ColumnType("TIMESTAMP"), unit) if unit else Inferred(key, ColumnType(kind))
     if key in sample.types:
@@ -114,16 +114,16 @@ def _of_values(values: Sequence[Any]) -> str:
     return "STRING"
 
 
-def _of_arrow(kind: pa.DataType) -> str:
+def type_of_arrow(kind: pa.DataType) -> str:
     """Return the type that Spark reads a column of parquet as."""
     if pa.types.is_dictionary(kind):
-        return _of_arrow(kind.value_type)
+        return type_of_arrow(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"ARRAY<{_of_arrow(kind.value_type)}>"
+        return f"ARRAY<{type_of_arrow(kind.value_type)}>"
     if pa.types.is_map(kind):
-        return f"MAP<{_of_arrow(kind.key_type)},{_of_arrow(kind.item_type)}>"
+        return f"MAP<{type_of_arrow(kind.key_type)},{type_of_arrow(kind.item_type)}>"
     if pa.types.is_struct(kind):
-        return ColumnType.struct({each.name: ColumnType(_of_arrow(each.type)) for each in kind}).name
+        return ColumnType.struct({each.name: ColumnType(type_of_arrow(each.type)) for each in kind}).name
     if pa.types.is_decimal(kind):
         return f"DECIMAL({kind.precision},{kind.scale})"
     for fits, name in _ARROW:

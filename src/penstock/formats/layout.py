@@ -8,6 +8,9 @@ from typing import Any
 
 from penstock.errors import RunError
 
+USER_WITH_SPACES = r'^(\S+ \S+) ([^"\[]* [^"\[]*) \['
+"""How a line of a web server's log begins whose third field, the user, has spaces; for Python and for Java."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -29,6 +32,8 @@ class Layout:
     empty_set: str | None = None
     escape: str = '"'
     """What stands before a quote inside quotes. Where it is not the quote itself, a record is one line."""
+    fields_line: str | None = None
+    """The line of a Zeek log that names the fields; another one further down would name others."""
     brackets: bool = False
     """Whether a time stands in brackets, as in a web server's log."""
 
@@ -104,4 +109,5 @@ def _zeek(beginning: str, file: str) -> Layout:
         comment="#",
         set_separator=told.get("set_separator", [","])[0],
         empty_set=told.get("empty_field", ["(empty)"])[0],
+        fields_line=separator.join(["#fields", *told["fields"]]),
     )

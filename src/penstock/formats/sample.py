@@ -35,6 +35,8 @@ class Sample:
     """Of Zeek's tables, what they say that each column is."""
     skipped: int = 0
     """Rows that did not fit the others."""
+    has_more: bool = False
+    """Whether there are rows behind those that were looked at."""
 
     def with_more(self, other: "Sample") -> "Sample":
         """Return the rows of two files of one kind, with the keys of either, or the columns that both have."""
@@ -48,6 +50,7 @@ class Sample:
             rows=self.rows + other.rows,
             options={**other.options, **self.options},
             skipped=self.skipped + other.skipped,
+            has_more=self.has_more or other.has_more,
         )
 
 
@@ -78,7 +81,7 @@ def zeek_sample(path: Path, text: str, most: int) -> Sample:
 def json_sample(path: Path, most: int) -> Sample:
     """Look at JSON, one object a line."""
     rows: list[dict[str, Any]] = []
-    bad = 0
+    bad, first = 0, ""
     for record in beginning(path, Layout("json"), most):
         try:
             row = json.loads(record)
@@ -87,12 +90,12 @@ def json_sample(path: Path, most: int) -> Sample:
         if isinstance(row, dict):
             rows.append(dict(_flat(row, "")))
         else:
+            first = first or record
             bad += 1
     if bad > len(rows):
-        raise RunError(
-            f"{path}: this looks like JSON, but most lines are not objects: Penstock reads one object a line. "
-            "jq -c '.[]' turns an array into lines"
-        )
+        hint = " jq -c '.[]' turns an array into lines" if first.startswith("[") else ""
+        which = f"{bad:,} of {bad + len(rows):,} lines are not objects, the first of them {first[:60]!r}"
+        raise RunError(f"{path}: this looks like JSON, but {which}: Penstock reads one object a line.{hint}")
     return Sample("json", tuple(dict.fromkeys(name for row in rows for name in row)), tuple(rows), skipped=bad)
 
 

@@ -1,6 +1,7 @@
 """Which format a file has that nobody told, and a sample of the files of one kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.errors import RunError
@@ -24,10 +25,15 @@ def sampled(paths: Sequence[Path]) -> Sample:
             continue  # a run will say of each row or file what is wrong
         if other.form == found.form and (found.form == "json" or set(other.columns) & set(found.columns)):
             found = found.with_more(other)
-    return found
+    return replace(found, has_more=found.has_more or len(chosen) < len(paths))
 
 
 def _sampled(path: Path, most: int) -> Sample:
+    found = _sample(path, most)
+    return replace(found, has_more=len(found.rows) + found.skipped >= most)
+
+
+def _sample(path: Path, most: int) -> Sample:
     if path.suffix.lower() in (".parquet", ".parq", ".pq") or _begins(path, b"PAR1"):
         return parquet_sample(path, most)
     text = first_lines(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import RunError
-from penstock.formats.layout import Layout, layout_of, lines_of
+from penstock.formats.layout import USER_WITH_SPACES, Layout, layout_of, lines_of
 from penstock.formats.sample import Sample, beginning
 from penstock.formats.texts import LONGEST_RECORD
 
@@ -24,7 +24,7 @@ _COMBINED = (
     "user_agent",
 )
 """The fields of a web server's log in its combined form; the common form has the first seven."""
-_SERVER_LINE = re.compile(r"\S+ \S+ \S+ \[\d{2}/[A-Za-z]{3}/\d{4}:[^\]]*\] \"")
+_SERVER_LINE = re.compile(r"\S+ \S+ [^\"\[]+ \[\d{2}/[A-Za-z]{3}/\d{4}:[^\]]*\] \"")
 _FIELD = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\S+')
 
 
@@ -65,13 +65,14 @@ def sampled_fields(path: Path, text: str, most: int) -> Sample:
 
 def _server(path: Path, most: int) -> Sample:
     """Look at a web server's log, in its common form, in the combined one, or with more fields."""
-    every = [_FIELD.findall(record) for record in beginning(path, layout_of("clf", {}, in_file=True), most)]
+    records = beginning(path, layout_of("clf", {}, in_file=True), most)
+    every = [_FIELD.findall(re.sub(USER_WITH_SPACES, r'\1 "\2" [', record)) for record in records]
     counts = [len(fields) for fields in every]
     usual = max(set(counts), key=counts.count)
     names = (*_COMBINED, *(f"c{place + 1}" for place in range(len(_COMBINED), usual)))[:usual]
     rows = tuple(
-        {name: None if value == "-" else value.strip('"') for name, value in zip(names, fields, strict=True)}
-        for fields in every
+        {name: None if value in ("-", "") else value for name, value in zip(names, fields, strict=True)}
+        for fields in ([field.strip('"') for field in fields] for fields in every)
         if len(fields) == usual
     )
     return Sample("clf", names, rows, skipped=len(every) - len(rows))

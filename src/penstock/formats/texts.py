@@ -49,6 +49,8 @@ def records_of(path: Path, layout: Layout) -> Iterator[list[str]]:
                 records, skip = records[skip:], max(skip - len(records), 0)
             if records:
                 yield records
+            if splitter.other_fields:
+                raise RunError(f"further down, {splitter.other_fields!r} names other columns: part the file there")
             if not data:
                 return
 
@@ -66,6 +68,8 @@ class Splitter:
         self._rest = ""
         self._skipping = False
         """Whether the rest of a line that is too long is left out."""
+        self.other_fields = ""
+        """A line that names other fields than the layout has; what stands behind it is not returned."""
 
     def feed(self, text: str, *, at_end: bool = False) -> list[str]:
         """Return the records that are whole by now."""
@@ -89,7 +93,16 @@ class Splitter:
             self._skipping, partial = True, "\r" if partial.endswith("\r") else ""
         self._rest = "".join(f"{line}\n" for line in pending) + partial
         lines = [broken(line) if len(line) > LONGEST_RECORD and line[:2] != BROKEN else line for line in lines]
+        if self._layout.fields_line is not None:
+            lines = self._up_to_other_fields(lines)
         return without_blanks(lines, self._layout.comment)
+
+    def _up_to_other_fields(self, lines: list[str]) -> list[str]:
+        for place, line in enumerate(lines):
+            if line.startswith("#fields") and line.split() != (self._layout.fields_line or "").split():
+                self.other_fields = line[:_KEPT]
+                return lines[:place]
+        return lines
 
     @staticmethod
     def _line_ends(text: str, at_end: bool) -> str:

@@ -113,5 +113,5 @@ def _rejected(
     texts = json_lines(named.filter(mask))
     if RAW in rows.column_names:
         raw = rows.column(RAW).filter(mask).to_pylist()
-        texts = [as_object(each.lstrip("\0")) if each else text for each, text in zip(raw, texts, strict=True)]
+        texts = [as_object(each) if each else text for each, text in zip(raw, texts, strict=True)]
     return pa.table([sequence[away], kinds.tolist(), reasons, texts], schema=REJECTED)

@@ -13,6 +13,7 @@ from penstock.language.statements import StreamDef
 from penstock.spark.admission import BAD, RAW, Arrived
 from penstock.spark.columns import arrow_type
 from penstock.spark.session import check_alive, explained
+from penstock.spark.sources.changes import Changes
 from penstock.spark.sources.reading import UnreadableError, read_files, signature
 from penstock.spark.sources.source import Surroundings
 from penstock.spark.sources.units import TimeUnit
@@ -44,6 +45,7 @@ class Files:
         self._stopped = False
         self._has_time = stream.timestamp is not None
         self._unit = TimeUnit(stream, around.tell)
+        self._changes = Changes(stream.name, around.tell)
         self._changed = -1
         self._look_again = 0.0
 
@@ -98,6 +100,7 @@ class Files:
             return
         self._changed = changed if time.time_ns() - changed > _YOUNG_NS else -1
         self._waiting.extend(self._new_files())
+        self._changes.check()
         took = time.monotonic() - now
         self._look_again = now + max(_LOOK_S, took / _LISTING_SHARE)
 
@@ -127,13 +130,15 @@ class Files:
         while self._waiting and len(taken) < _FILES_AT_ONCE:
             path = self._waiting[0]
             try:
-                size += path.stat().st_size
+                status = path.stat()
+                size += status.st_size
                 here = signature(path, self._format, self._stream)
             except Exception:  # reading it alone will say what is wrong
                 return taken or [self._waiting.popleft()]
             if taken and (size > _BYTES_AT_ONCE or here != kind):
                 break
             kind = here
+            self._changes.reads(path, status)
             taken.append(self._waiting.popleft())
         return taken
 

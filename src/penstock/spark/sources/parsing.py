@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.formats.layout import Layout
+from penstock.formats.layout import USER_WITH_SPACES, Layout
 from penstock.formats.texts import LONGEST_RECORD
 from penstock.formats.times import time_sql, unit_sql, within_years
 from penstock.language.statements import Column
@@ -50,7 +50,9 @@ def parsed(
     outputs = [named(_value(place), column.name) for place, column in enumerate(columns)]
     outputs += [
         named(reader.reason, BAD),
-        named(f"CASE WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW),
+        named(
+            f"CASE {_is_marked(f'substr({_LINE}, 3)')} WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW
+        ),
     ]
     if unit is None and told is not None and told in reader.texts:
         outputs.append(named(unit_sql(reader.texts[told]), UNIT))
@@ -89,10 +91,19 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
         key = column.path or column.name
         root, *inner = key.split(".")
         is_null = f"{_value(place)} IS NULL"
-        if not inner and column.type.name not in ("DATE", "TIMESTAMP") and _takes(schema, key, column.type.name):
+        # Spark takes 128 to 255 for a TINYINT, as negative numbers
+        read = column.type.name.replace("TINYINT", "SMALLINT")
+        if not inner and column.type.name not in ("DATE", "TIMESTAMP") and _takes(schema, key, read):
             value = f"{_OBJECT}.{quoted(key)}"
             is_there = f"{_in_line(key)} IS NOT NULL"
-            wrong.append(f"WHEN {_ROW}.{_CORRUPT} IS NOT NULL AND {is_null} AND {is_there} THEN {_misfit(column)}")
+            misfits = f"{_ROW}.{_CORRUPT} IS NOT NULL AND {is_null} AND {is_there}"
+            if read != column.type.name:
+                misfits += f" OR {value} IS NOT NULL AND {is_null}"
+                cast = f"try_cast({value} AS {column.type.name})"
+                # Inside arrays, maps and structs it makes NULL of what does not fit
+                fits = f"to_json({cast}) = to_json({value})" if column.type.is_nested else "true"
+                value = f"CASE WHEN {fits} THEN {cast} END"
+            wrong.append(f"WHEN {misfits} THEN {_misfit(column)}")
         else:
             # Spark finds fields whatever their case: a key that differs in case alone is looked for in the line
             text = f"{_OBJECT}.{quoted(key)}" if _takes(schema, key, "STRING") else _in_line(key)
@@ -106,8 +117,10 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
         values.append(value)
     fields = ",".join(f"{quoted(name)}:{kind}" for name, kind in schema.items())
     row = _parsed(_LINE, f"STRUCT<{fields}>")
-    broken = f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN 'this is not a JSON object'"
-    return _Reader(row, values, f"CASE {_unreadable()} {' '.join([*wrong, broken])} END", _LINE, texts)
+    is_corrupt, no_object = f"{_ROW}.{_CORRUPT} IS NOT NULL", "THEN 'this is not a JSON object'"
+    no_json = f"WHEN {is_corrupt} AND {_parsed(_LINE, 'STRING')}.{_CORRUPT} IS NOT NULL {no_object}"
+    other = f"WHEN {is_corrupt} OR {_OBJECT} IS NULL {no_object}"
+    return _Reader(row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", _LINE, texts)
 
 
 def _takes(schema: dict[str, str], key: str, kind: str) -> bool:
@@ -126,7 +139,12 @@ def _parsed(text: str, kind: str) -> str:
 
 def _unreadable() -> str:
     reason = f"longer than {LONGEST_RECORD:,} characters, or a quote in it is not closed"
-    return f"WHEN startswith({_LINE}, '\\0\\0') THEN 'this record is {reason}'"
+    return _is_marked(f"'this record is {reason}'")
+
+
+def _is_marked(then: str) -> str:
+    """Return what becomes of a record that is marked as `texts.BROKEN`."""
+    return f"WHEN startswith({_LINE}, '\\0\\0') THEN {then}"
 
 
 def _in_line(*keys: str) -> str:
@@ -161,8 +179,10 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
     if layout.null is not None:
         options["nullValue"] = layout.null
     pairs = ", ".join(f"'{key}', '{_escaped(value)}'" for key, value in options.items())
-    # A web server's [time zone] is one field: it is put in quotes
-    line = f"regexp_replace({_LINE}, '{_BRACKETS}', '\"$1\"')" if layout.brackets else _LINE
+    line = _LINE
+    if layout.brackets:  # a web server's [time zone] is one field, and so is a user with spaces: put in quotes
+        line = f"regexp_replace({line}, '{_escaped(USER_WITH_SPACES)}', '$1 \"$2\" [')"
+        line = f"regexp_replace({line}, '{_BRACKETS}', '\"$1\"')"
     row = f"from_csv({line}, '{schema}', map({pairs}))"
     values, wrong, texts = [], [], {}
     for place, column in enumerate(columns):

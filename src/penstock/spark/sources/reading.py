@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import RunError, nearest
+from penstock.formats.inference import type_of_arrow
 from penstock.formats.layout import Layout, layout_of
 from penstock.formats.texts import first_lines, records_of
 from penstock.formats.times import number_sql
@@ -24,6 +25,7 @@ from penstock.spark.declared import column_type
 from penstock.spark.sources.parsing import parsed
 
 FILE = "__file"
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 BLOCK_BYTES = 16 * 1024 * 1024
 """Text that is parsed by one job at most."""
 
@@ -148,7 +150,7 @@ def _is_safe(held: pa.DataType, wanted: pa.DataType) -> bool:
 def _made(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     if column.type == wanted:
         return column
-    if pa.types.is_timestamp(wanted) and column.type.unit == "ns":
+    if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         # A cast would round towards 1970, and a time before it would move to the future
         column = pc.floor_temporal(column, unit="microsecond")
     return column.cast(wanted, safe=False)
@@ -157,7 +159,7 @@ def _made(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 def _parquet(
     spark: SparkSession, paths: Sequence[Path], columns: Sequence[Column], options: Mapping[str, Any]
 ) -> pa.Table:
-    frame = spark.read.parquet(*(_uri(path) for path in paths))
+    frame = _frame(spark, paths)
     values = {column: _found_in(frame, column, paths[0]) for column in columns}
     casts = {column: _cast_in(frame, value, column, options) for column, value in values.items()}
     wrong = [
@@ -167,13 +169,32 @@ def _parquet(
         )
         for column in columns
     ]
+    bad = F.coalesce(*wrong)
+    held = F.struct(*(F.expr(values[column]).alias(column.path or column.name) for column in columns))
     table = frame.select(
         *(F.expr(casts[column]).alias(column.name) for column in columns),
-        F.coalesce(*wrong).alias(BAD),
-        F.lit(None).cast("string").alias(RAW),
-        F.col("_metadata.file_path").alias(FILE),
+        bad.alias(BAD),
+        F.when(bad.isNotNull(), F.to_json(held)).alias(RAW),
+        FILE,
     ).toArrow()
     return _in_order(table, paths)
+
+
+def _frame(spark: SparkSession, paths: Sequence[Path]) -> DataFrame:
+    """Return the rows of files of one schema, and where each is from. Spark reads no nanoseconds: Arrow does."""
+    schema = pq.read_schema(paths[0])
+    if not any("timestamp[ns" in str(field.type) for field in schema):
+        frame = spark.read.parquet(*(_uri(path) for path in paths))
+        return frame.select("*", F.col("_metadata.file_path").alias(FILE))
+    kinds = [arrow_type(type_of_arrow(field.type)) for field in schema]
+    tables = []
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            rows = file.read()
+        arrays = [_made(column, kind) for column, kind in zip(rows.columns, kinds, strict=True)]
+        files = pa.repeat(path.absolute().as_uri(), rows.num_rows)
+        tables.append(pa.table([*arrays, files], names=[*rows.column_names, FILE]))
+    return spark.createDataFrame(pa.concat_tables(tables))
 
 
 def _found_in(frame: DataFrame, column: Column, path: Path) -> str:
@@ -197,7 +218,10 @@ def _cast_in(frame: DataFrame, value: str, column: Column, options: Mapping[str,
         )
     if column.type.name == "TIMESTAMP" and kind.split("(")[0] in ("int", "bigint", "float", "double", "decimal"):
         return number_sql(f"try_cast({value} AS DECIMAL(38,9))", options.get("timestamp_unit"))
-    return f"try_cast({value} AS {column.type.name})"
+    cast = f"try_cast({value} AS {column.type.name})"
+    if column.type.name in _WHOLE and kind.split("(")[0] in ("float", "double", "decimal"):
+        return f"CASE WHEN {cast} = {value} THEN {cast} END"  # a fraction would be cut off
+    return cast
 
 
 def _in_order(table: pa.Table, paths: Sequence[Path]) -> pa.Table:
