@@ -250,11 +250,16 @@ def check_alive(spark: SparkSession) -> None:
 
 
 def explained(error: BaseException) -> str:
-    """Return what went wrong in a job, in a line: Spark's own condition and message, without its stack."""
+    r"""Return what went wrong in a job, in a line: Spark's own condition and message, or the first cause.
+
+    >>> explained(RuntimeError("awaitResult:\nCaused by: org.Job: aborted\nCaused by: java.Syntax: no ]\n[\n^"))
+    'no ]'
+    """
     text = str(error)
     found = re.search(r"\[([A-Z_0-9.]+)\]\s*([^\n]*)", text)
     if found is None:
-        return _short(error)
+        causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
+        return causes[-1][:350] if causes else _short(error)
     # What follows is advice on functions and settings that a script does not have
     said = re.split(r" (?:Use|To tolerate|If necessary) |, (?:use|set) `| SQLSTATE", found[2])[0].strip()
     return f"{said[:350]} [{found[1]}]"
