@@ -130,6 +130,16 @@ def test_who_writes_a_script_is_told_what_was_not_looked_at(tmp_path, monkeypatc
     assert "1 of 4 rows do not fit the others" in said.stderr
 
 
+def test_what_cannot_be_read_is_named(tmp_path):
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(b"this is not packed")
+    with pytest.raises(RunError, match=f"^{path}: "):
+        drafted(path, tmp_path / "a.sql")
+    said = CliRunner().invoke(app, ["init", "/dev/null"])
+    assert said.exit_code == 2
+    assert "/dev/null is neither a file nor a folder" in said.stderr
+
+
 def test_lines_that_are_mostly_no_objects(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('{"v":1}\nbroken\n{"v"\n')

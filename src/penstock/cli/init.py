@@ -43,6 +43,8 @@ def init(
     """
     if out is not None and out.exists() and not overwrite:
         raise typer.BadParameter(f"{out} is there already: --overwrite replaces it", param_hint="--out")
+    if not (source.is_file() or source.is_dir()):
+        raise typer.BadParameter(f"{source} is neither a file nor a folder", param_hint="FILE_OR_FOLDER")
     script = out or Path(f"{source.resolve().name.split('.')[0]}.sql")
     text = drafted(source, script)
     from penstock.language.script import Script

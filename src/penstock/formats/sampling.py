@@ -29,7 +29,10 @@ def sampled(paths: Sequence[Path]) -> Sample:
 
 
 def _sampled(path: Path, most: int) -> Sample:
-    found = _sample(path, most)
+    try:
+        found = _sample(path, most)
+    except RunError as error:
+        raise (error if str(error).startswith(f"{path}: ") else RunError(f"{path}: {error}")) from error
     return replace(found, has_more=len(found.rows) + found.skipped >= most)
 
 

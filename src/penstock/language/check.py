@@ -16,7 +16,7 @@ from penstock.language import functions
 from penstock.language.fitting import COMPARED, LIKE, Fitting, cast_hint
 from penstock.language.nested import field_of
 from penstock.language.steps import quoted
-from penstock.language.types import NAMES, ColumnType, Family, called
+from penstock.language.types import MOST_DIGITS, NAMES, ColumnType, Family, called
 
 _ARITHMETIC = (
     exp.Add,
@@ -31,8 +31,6 @@ _ARITHMETIC = (
 )
 _AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Distinct, exp.Order)
 
-MOST_DIGITS = 38
-"""Of a number without an exponent, which Spark reads as a DECIMAL where it is too large for a BIGINT."""
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?", re.ASCII | re.IGNORECASE)
 _TAKEN_APART: dict[type[exp.Expression], str] = {exp.Substring: "substring", exp.Trim: "trim"}
 """Functions that the parser knows, for the words between their arguments."""
@@ -140,6 +138,9 @@ class Checker(Fitting):
             self._expect_word(unit.name.upper().removesuffix("S"), functions.INTERVAL_UNITS, "INTERVAL", node)
             if not _AMOUNT.fullmatch(node.this.name.strip()):
                 self._fail(f"{node.this.name[:40]!r} is not a number of {unit.name.lower()}", node)
+            most = functions.INTERVAL_UNITS[unit.name.upper().removesuffix("S")]
+            if abs(float(node.this.name)) > most:
+                self._fail(f"an interval has at most {most:,} {unit.name.lower()}", node)
         return "interval"
 
     def _and_or(self, node: exp.Expression) -> Family:
@@ -257,6 +258,9 @@ class Checker(Fitting):
             self._fail(f"there is no type {target[:40]!r} to cast to.{nearest(word.lower(), NAMES)}", node)
         if family == "interval":
             self._fail("an interval cannot be cast", node)
+        digits = [int(each.name) for each in node.args["to"].expressions if each.name.isdigit()]
+        if word == "DECIMAL" and digits and not (digits[-1] <= digits[0] <= MOST_DIGITS and digits[0]):
+            self._fail(f"DECIMAL has 1 to {MOST_DIGITS} digits, of which some can be behind the point", node)
         found = ColumnType(word).family
         if family in ("array", "map", "struct") and found != "text":
             self._fail(f"{called(family)} can only be cast to STRING", node)

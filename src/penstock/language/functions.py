@@ -272,6 +272,14 @@ TIME_UNITS = DATE_UNITS | {"DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND
 FIELDS = {"YEAR", "YEAROFWEEK", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DAYOFWEEK_ISO", "DOW", "DOY"} | {
     "HOUR", "MINUTE", "SECOND",
 }  # fmt: skip
-INTERVAL_UNITS = {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
+_MONTHS, _MICROS = 2**31 - 1, 2**63 - 1
+INTERVAL_UNITS = {"YEAR": _MONTHS // 12, "MONTH": _MONTHS} | {
+    unit: _MICROS // micros
+    for unit, micros in (
+        ("WEEK", 604_800_000_000), ("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000),
+        ("SECOND", 1_000_000), ("MILLISECOND", 1000), ("MICROSECOND", 1),
+    )
+}  # fmt: skip
+"""The units of intervals, and how many of each Spark's intervals can hold."""
 PATTERN_LETTERS = set("GyMLdQqDEaFhKkHmsSVzOXx")
 """Letters of a pattern for dates and times that Spark knows."""

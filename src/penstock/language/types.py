@@ -31,6 +31,9 @@ NAMES: dict[str, str] = {
 }
 """From the words a script may use to Spark's own."""
 
+MOST_DIGITS = 38
+"""Of a DECIMAL, and of a number without an exponent: Spark reads one that is too large for a BIGINT as DECIMAL."""
+
 _FAMILIES: dict[str, Family] = {
     "BOOLEAN": "truth",
     "STRING": "text",

@@ -249,6 +249,10 @@ def check_alive(spark: SparkSession) -> None:
         raise RunError(f"Spark does not answer any more: {explained(error)}") from error
 
 
+_HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) is NULL there"}
+"""What a script can do about some of Spark's conditions."""
+
+
 def explained(error: BaseException) -> str:
     r"""Return what went wrong in a job, in a line: Spark's own condition and message, or the first cause.
 
@@ -262,4 +266,4 @@ def explained(error: BaseException) -> str:
         return causes[-1][:350] if causes else _short(error)
     # What follows is advice on functions and settings that a script does not have
     said = re.split(r" (?:Use|To tolerate|If necessary) |, (?:use|set) `| SQLSTATE", found[2])[0].strip()
-    return f"{said[:350]} [{found[1]}]"
+    return f"{said[:350]} [{found[1]}]{_HINTS.get(found[1], '')}"
