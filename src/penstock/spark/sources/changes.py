@@ -7,6 +7,7 @@ rotates break this: what is added is missed, and what is renamed is read twice.
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 _REMEMBERED = 1000
 """Files whose identity is kept, the last ones that were read."""
@@ -20,19 +21,16 @@ class Changes:
     def __init__(self, stream: str, tell: Callable[[str], object]) -> None:
         self._stream = stream
         self._tell = tell
-        self._read: dict[Path, os.stat_result] = {}
+        self._read: dict[_Identity, Path] = {}
         self._warned: set[str] = set()
 
     def reads(self, path: Path, status: os.stat_result) -> None:
         """Take note of a file that is about to be read; warn if it was read under another name."""
-        if "renamed" not in self._warned:
-            for other, earlier in self._read.items():
-                if _same_file(earlier, status) and not other.exists():
-                    self._warn(
-                        "renamed", f"{path.name} was read already as {other.name}: its rows are there twice"
-                    )
-                    break
-        self._read[path] = status
+        identity = _Identity.of(status)
+        other = self._read.pop(identity, None)
+        if other is not None and not other.exists():
+            self._warn("renamed", f"{path.name} was read already as {other.name}: its rows are there twice")
+        self._read[identity] = path
         if len(self._read) > _REMEMBERED:
             del self._read[next(iter(self._read))]
 
@@ -40,22 +38,29 @@ class Changes:
         """Warn if one of the last files has grown or was replaced since it was read."""
         if "changed" in self._warned:
             return
-        for path in list(self._read)[-_CHECKED:]:
-            earlier = self._read[path]
+        for earlier, path in list(self._read.items())[-_CHECKED:]:
             try:
                 now = path.stat()
             except OSError:  # it was moved away, as files that were read may be
                 continue
-            if (now.st_ino, now.st_size) != (earlier.st_ino, earlier.st_size):
+            if (now.st_ino, now.st_size) != (earlier.number, earlier.size):
                 self._warn("changed", f"{path.name} has changed since it was read, and is not read again")
                 return
 
     def _warn(self, kind: str, text: str) -> None:
-        self._warned.add(kind)
-        self._tell(f"stream {self._stream}: {text}; let files come under new names when they are complete")
+        if kind not in self._warned:
+            self._warned.add(kind)
+            self._tell(f"stream {self._stream}: {text}; let files come under new names when they are complete")
 
 
-def _same_file(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether it is one file: another that got its number after it was removed was written at another time."""
-    identities = [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in (one, other)]
-    return identities[0] == identities[1]
+class _Identity(NamedTuple):
+    """What a file keeps when it is renamed. Another that gets its number later was written at another time."""
+
+    device: int
+    number: int
+    size: int
+    written_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "_Identity":
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -4,6 +4,7 @@ JSON is read with the declared types, so that Spark decides what fits. Fields of
 is found by a path, are texts first and are cast then.
 """
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -91,8 +92,7 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
         key = column.path or column.name
         root, *inner = key.split(".")
         is_null = f"{_value(place)} IS NULL"
-        # Spark takes 128 to 255 for a TINYINT, as negative numbers
-        read = column.type.name.replace("TINYINT", "SMALLINT")
+        read = _wider(column.type.name)
         if not inner and column.type.name not in ("DATE", "TIMESTAMP") and _takes(schema, key, read):
             value = f"{_OBJECT}.{quoted(key)}"
             is_there = f"{_in_line(key)} IS NOT NULL"
@@ -121,6 +121,15 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
     no_json = f"WHEN {is_corrupt} AND {_parsed(_LINE, 'STRING')}.{_CORRUPT} IS NOT NULL {no_object}"
     other = f"WHEN {is_corrupt} OR {_OBJECT} IS NULL {no_object}"
     return _Reader(row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", _LINE, texts)
+
+
+def _wider(kind: str) -> str:
+    """Return the type as which JSON is read: Spark takes 128 to 255 for a TINYINT, as negative numbers.
+
+    >>> _wider("STRUCT<`TINYINT`:ARRAY<TINYINT>,`b`:INT>")
+    'STRUCT<`TINYINT`:ARRAY<SMALLINT>,`b`:INT>'
+    """
+    return re.sub("(`(?:[^`]|``)*`)|TINYINT", lambda found: found[1] or "SMALLINT", kind)
 
 
 def _takes(schema: dict[str, str], key: str, kind: str) -> bool:
