@@ -144,6 +144,7 @@ BAD = [
     ("IF(ok, 1, 'x')", "a number and a string cannot be results of one IF", "IF(ok, 1, 'x')"),
     ("coalesce(n, 'x')", "a number and a string cannot be compared", "coalesce(n, 'x')"),
     ("CAST(n AS DECIMAL(50,2))", "DECIMAL has 1 to 38 digits", "CAST(n AS DECIMAL(50,2))"),
+    ("CAST(n AS DECIMAL(3,2,1))", "DECIMAL has 1 to 38 digits", "CAST(n AS DECIMAL(3,2,1))"),
     ("TRY_CAST(n AS DECIMAL(3,4))", "DECIMAL has 1 to 38 digits", "TRY_CAST(n AS DECIMAL(3,4))"),
     ("ts - INTERVAL 99999999999 DAYS < ts", "at most 106,751,991 days", "INTERVAL 99999999999 DAYS"),
     ("ts - INTERVAL '200000000' YEAR < ts", "at most 178,956,970 year", "INTERVAL '200000000' YEAR"),

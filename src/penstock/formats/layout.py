@@ -32,8 +32,6 @@ class Layout:
     empty_set: str | None = None
     escape: str = '"'
     """What stands before a quote inside quotes. Where it is not the quote itself, a record is one line."""
-    fields_line: str | None = None
-    """The line of a Zeek log that names the fields; another one further down would name others."""
     brackets: bool = False
     """Whether a time stands in brackets, as in a web server's log."""
 
@@ -46,6 +44,11 @@ class Layout:
             found = next(csv.reader(lines, delimiter=self.delimiter), [])
             return replace(self, names=tuple(name.strip() for name in found))
         return self
+
+    def names_others(self, line: str) -> bool:
+        """Return whether a line of a Zeek log names other fields than its beginning did."""
+        found = line.split(self.delimiter) if line.startswith("#fields") else []
+        return bool(found) and tuple(filter(None, found[1:])) != self.names
 
     def _is_comment(self, line: str) -> bool:
         return self.comment is not None and line.startswith(self.comment)
@@ -109,5 +112,4 @@ def _zeek(beginning: str, file: str) -> Layout:
         comment="#",
         set_separator=told.get("set_separator", [","])[0],
         empty_set=told.get("empty_field", ["(empty)"])[0],
-        fields_line=separator.join(["#fields", *told["fields"]]),
     )

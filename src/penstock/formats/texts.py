@@ -93,13 +93,13 @@ class Splitter:
             self._skipping, partial = True, "\r" if partial.endswith("\r") else ""
         self._rest = "".join(f"{line}\n" for line in pending) + partial
         lines = [broken(line) if len(line) > LONGEST_RECORD and line[:2] != BROKEN else line for line in lines]
-        if self._layout.fields_line is not None:
+        if self._layout.set_separator is not None:  # a Zeek log
             lines = self._up_to_other_fields(lines)
         return without_blanks(lines, self._layout.comment)
 
     def _up_to_other_fields(self, lines: list[str]) -> list[str]:
         for place, line in enumerate(lines):
-            if line.startswith("#fields") and line.split() != (self._layout.fields_line or "").split():
+            if self._layout.names_others(line):
                 self.other_fields = line[:_KEPT]
                 return lines[:place]
         return lines

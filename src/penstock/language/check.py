@@ -16,7 +16,7 @@ from penstock.language import functions
 from penstock.language.fitting import COMPARED, LIKE, Fitting, cast_hint
 from penstock.language.nested import field_of
 from penstock.language.steps import quoted
-from penstock.language.types import MOST_DIGITS, NAMES, ColumnType, Family, called
+from penstock.language.types import MOST_DIGITS, NAMES, NO_DECIMAL, ColumnType, Family, called, is_decimal
 
 _ARITHMETIC = (
     exp.Add,
@@ -135,10 +135,11 @@ class Checker(Fitting):
         if not isinstance(node.this, exp.Literal):
             self._fail("INTERVAL needs a number or a string, not an expression", node)
         if isinstance(unit, exp.Var):
-            self._expect_word(unit.name.upper().removesuffix("S"), functions.INTERVAL_UNITS, "INTERVAL", node)
+            word = unit.name.upper().removesuffix("S")
+            self._expect_word(word, functions.INTERVAL_UNITS, "INTERVAL", node)
             if not _AMOUNT.fullmatch(node.this.name.strip()):
                 self._fail(f"{node.this.name[:40]!r} is not a number of {unit.name.lower()}", node)
-            most = functions.INTERVAL_UNITS[unit.name.upper().removesuffix("S")]
+            most = functions.INTERVAL_UNITS[word]
             if abs(float(node.this.name)) > most:
                 self._fail(f"an interval has at most {most:,} {unit.name.lower()}", node)
         return "interval"
@@ -259,8 +260,8 @@ class Checker(Fitting):
         if family == "interval":
             self._fail("an interval cannot be cast", node)
         digits = [int(each.name) for each in node.args["to"].expressions if each.name.isdigit()]
-        if word == "DECIMAL" and digits and not (digits[-1] <= digits[0] <= MOST_DIGITS and digits[0]):
-            self._fail(f"DECIMAL has 1 to {MOST_DIGITS} digits, of which some can be behind the point", node)
+        if word == "DECIMAL" and digits and not (len(digits) <= 2 and is_decimal(*digits)):
+            self._fail(NO_DECIMAL, node)
         found = ColumnType(word).family
         if family in ("array", "map", "struct") and found != "text":
             self._fail(f"{called(family)} can only be cast to STRING", node)

@@ -7,7 +7,7 @@ from penstock.language.names import field_key, name_key
 from penstock.language.statements import Column
 from penstock.language.text import Span
 from penstock.language.tokens import Tokens
-from penstock.language.types import MOST_DIGITS, NAMES, ColumnType
+from penstock.language.types import NAMES, NO_DECIMAL, ColumnType, is_decimal
 from penstock.language.values import is_whole
 
 MOST_COLUMNS = 1000
@@ -74,8 +74,8 @@ def _type(tokens: Tokens, what: str, depth: int) -> ColumnType:
         most = "two numbers" if name == "DECIMAL" else "one number" if name == "STRING" else "no numbers"
         tokens.text.fail(f"{name} takes {most} in brackets", span)
     precision, scale = numbers[0], numbers[1] if len(numbers) == 2 else 0
-    if not 1 <= precision <= MOST_DIGITS or not 0 <= scale <= precision:
-        tokens.text.fail(f"DECIMAL has 1 to {MOST_DIGITS} digits, of which some can be behind the point", span)
+    if not is_decimal(precision, scale):
+        tokens.text.fail(NO_DECIMAL, span)
     return ColumnType(f"DECIMAL({precision},{scale})")
 
 

@@ -33,6 +33,17 @@ NAMES: dict[str, str] = {
 
 MOST_DIGITS = 38
 """Of a DECIMAL, and of a number without an exponent: Spark reads one that is too large for a BIGINT as DECIMAL."""
+NO_DECIMAL = f"DECIMAL has 1 to {MOST_DIGITS} digits, of which some can be behind the point"
+
+
+def is_decimal(precision: int, scale: int = 0) -> bool:
+    """Return whether there is a DECIMAL with so many digits, and so many of them behind the point.
+
+    >>> is_decimal(38, 38), is_decimal(39), is_decimal(3, 4), is_decimal(0)
+    (True, False, False, False)
+    """
+    return 1 <= precision <= MOST_DIGITS and 0 <= scale <= precision
+
 
 _FAMILIES: dict[str, Family] = {
     "BOOLEAN": "truth",

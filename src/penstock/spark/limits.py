@@ -14,6 +14,8 @@ _OWN_BYTES = 24
 """Sequence number, time and arrival."""
 _TEXT_BYTES = 24
 _NUMBER_BYTES = 8
+_BUFFERS = 8
+"""Buffers of sources may take this part of the limit."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 64 * 1024, 4 * 1024 * 1024
 FILLED = 0.98
 """The share of a limit up to which rows are asked for: how many a drop box keeps, and what they take, is known
@@ -35,12 +37,12 @@ def chunk_bytes(stream: StreamDef, chunk_rows: int, chunk_us: int) -> int:
 
 def buffer_bytes(memory: int, streams: int) -> int:
     """Return what a source may take from outside before it is asked: a part of its share of the limit."""
-    return min(max(memory // (8 * max(streams, 1)), _LEAST_BUFFER), _LARGEST_BUFFER)
+    return min(max(memory // (_BUFFERS * max(streams, 1)), _LEAST_BUFFER), _LARGEST_BUFFER)
 
 
 def reserved_bytes(memory: int, buffers: Iterable[int]) -> int:
     """Return what of a limit queues leave to the buffers of sources: an eighth at most."""
-    return min(sum(buffers), memory // 8)
+    return min(sum(buffers), memory // _BUFFERS)
 
 
 def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chunk_us: int) -> None:
