@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from penstock.language.script import Script
     from penstock.optimizer import Filter, JoinMethod, JoinPlan, JoinProblem, optimize, plans
     from penstock.qos import Goal, Goals, Selection, statistic
+    from penstock.runtime.summary import Summary
     from penstock.simulator.simulate import simulate
+    from penstock.sinks.read import read
     from penstock.spark.api import run, started
-    from penstock.spark.results import read
-    from penstock.spark.summary import Summary
 
 __version__ = "0.1.0"
 
@@ -72,10 +72,10 @@ _LATER = {
     "JoinProblem": "penstock.optimizer",
     "Script": "penstock.language.script",
     "Selection": "penstock.qos",
-    "Summary": "penstock.spark.summary",
+    "Summary": "penstock.runtime.summary",
     "optimize": "penstock.optimizer",
     "plans": "penstock.optimizer",
-    "read": "penstock.spark.results",
+    "read": "penstock.sinks.read",
     "run": "penstock.spark.api",
     "simulate": "penstock.simulator.simulate",
     "started": "penstock.spark.api",

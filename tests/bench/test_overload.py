@@ -18,11 +18,11 @@ from penstock.bench.overload import (
 )
 from penstock.network import Window
 from penstock.optimizer import JoinProblem, Probing
-from penstock.spark.planning import COSTS
-from penstock.spark.shedding import SheddingSummary
-from penstock.spark.summary import StreamSummary
+from penstock.plan.probe_orders import COSTS
+from penstock.runtime.load_control import SheddingSummary
+from penstock.runtime.summary import StreamSummary
 from tests.cli.test_live import query, stream, summary
-from tests.spark.test_drops import kept_numbers
+from tests.runtime.test_drop_boxes import kept_numbers
 
 
 def test_the_order_is_to_change_once_much_of_b_is_dropped():

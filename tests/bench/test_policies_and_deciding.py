@@ -10,7 +10,7 @@ from penstock.bench.machine import described
 from penstock.bench.policies.run import Fared, comparisons
 from penstock.bench.policies.workload import BANDS, FLOWS, queries, script, seeds, write_tables
 from penstock.language import Script
-from penstock.language.plan import Plan, never
+from penstock.plan.plan import Plan, never
 from penstock.report import deciding as deciding_report
 from penstock.report import policies as policies_report
 from penstock.workloads import Bursty, index_of_dispersion, until

@@ -6,15 +6,15 @@ import pytest
 
 from penstock.bench.selectors.run import SELECTORS, compared, comparisons, loss_of
 from penstock.bench.selectors.workloads import workloads
-from penstock.qos import Chosen, Goals, Look, Reading, Results
+from penstock.qos import Chosen, Goals, IntervalStatistics, Look, ResultSums
 
 KINDS = {"steady", "bursty", "drifting", "changing goals"}
 
 
 def look(time, memory, response, pending=0.0):
-    results = Results(10.0, 10.0 * response, response)
-    waiting = Results(pending, pending * 50.0, 50.0)
-    reading = Reading(time, 1.0, results, memory, memory, memory, pending=waiting)
+    results = ResultSums(10.0, 10.0 * response, response)
+    waiting = ResultSums(pending, pending * 50.0, 50.0)
+    reading = IntervalStatistics(time, 1.0, results, memory, memory, memory, pending=waiting)
     return Look(time, 1.0, "fifo", {}, reading, {}, exploring=False)
 
 

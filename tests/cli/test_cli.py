@@ -110,7 +110,7 @@ def test_what_needs_spark_or_arrow_is_loaded_when_asked_for():
     assert result.stdout.splitlines() == [
         "[] True",
         "['sqlglot']",
-        "True penstock.spark.api penstock.spark.summary",
+        "True penstock.spark.api penstock.runtime.summary",
         "False",
     ]
 

@@ -9,10 +9,10 @@ from rich.console import Console
 from penstock.cli.figures import Examples, show_figures
 from penstock.cli.lines import EventLines
 from penstock.cli.live import LiveView
-from penstock.spark.planning import JoinSummary
-from penstock.spark.rejections import Reason
-from penstock.spark.selecting import SelectionSummary
-from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+from penstock.plan.probe_orders import JoinSummary
+from penstock.runtime.policy_control import SelectionSummary
+from penstock.runtime.rejections import Reason
+from penstock.runtime.summary import QuerySummary, StreamSummary, Summary
 
 JOIN = JoinSummary(
     orders={"a": ("c", "b")}, utilization=0.04, best={"a": ("c", "b")}, at_best=0.04,

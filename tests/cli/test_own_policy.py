@@ -14,7 +14,7 @@ from penstock.cli.bench_policies import _others
 from penstock.cli.own_policy import policy_given
 from penstock.errors import PolicyError, QosError
 from penstock.policies import POLICIES, policy_named
-from penstock.qos.settings import Choosing
+from penstock.qos.settings import PolicySettings
 
 runner = CliRunner()
 EXAMPLE = Path(__file__).parents[2] / "examples" / "least_slack.py"
@@ -111,8 +111,8 @@ def test_only_the_option_executes_a_file(file, tmp_path):
     path = file(f"open({str(tmp_path / 'was_here')!r}, 'w')\n" + GOOD)
     for refused in (
         lambda: policy_named(f"{path}:MINE"),
-        lambda: Choosing.of({"policy": f"{path}:MINE"}, ()),
-        lambda: Choosing.of({"candidates": f"fifo, {path}:MINE"}, ()),
+        lambda: PolicySettings.of({"policy": f"{path}:MINE"}, ()),
+        lambda: PolicySettings.of({"candidates": f"fifo, {path}:MINE"}, ()),
     ):
         with pytest.raises((PolicyError, QosError), match="only --policy executes files"):
             refused()

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.spark.parquet import Parquet
+from penstock.sinks.parquet import Parquet
 
 runner = CliRunner()
 TINY = """

@@ -7,7 +7,7 @@ import pytest
 
 from penstock import PenstockError
 from penstock.language import Script
-from penstock.language.plan import Plan, always
+from penstock.plan.plan import Plan, always
 
 DECLARED = """\
 CREATE STREAM packets (src STRING, dst STRING, bytes INT, at TIMESTAMP) FROM poisson WITH (rate = 100);

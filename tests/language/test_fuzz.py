@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock import ScriptError
 from penstock.language import Script
-from penstock.language.plan import Plan
+from penstock.plan.plan import Plan
 from tests.language.asking import DECLARED
 from tests.language.samples import SAMPLES
 from tests.language.test_check import BAD, GOOD

@@ -3,9 +3,9 @@
 import pytest
 
 from penstock.language import Script
-from penstock.language.plan import Plan
-from penstock.language.steps import Join
-from penstock.language.translate import may_fail, steps_of
+from penstock.plan.plan import Plan
+from penstock.plan.steps import Join
+from penstock.plan.translate import may_fail, steps_of
 from tests.language.asking import DECLARED, plan, query, refusal, refused
 
 

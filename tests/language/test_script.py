@@ -6,8 +6,8 @@ import pytest
 
 from penstock import PenstockError, ScriptError
 from penstock.language import Script
-from penstock.language.plan import Plan, never
 from penstock.language.tokens import LARGEST_SCRIPT
+from penstock.plan.plan import Plan, never
 from tests.language.asking import DECLARED, refusal
 
 QUERY = "CREATE QUERY q AS SELECT src FROM packets WHERE bytes > 1;"

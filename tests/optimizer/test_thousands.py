@@ -8,7 +8,7 @@ from penstock.experiments.an04.space import of_streams
 from penstock.optimizer.exact import most_kept
 from penstock.optimizer.exhaustive import order_prices
 from penstock.optimizer.heuristic import heuristic
-from penstock.optimizer.shedding import knapsack
+from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.trees import orders
 
 AT_ONCE = 24

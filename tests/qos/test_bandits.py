@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from penstock.qos import Goals, Reading, Results, Situation, Statistics, selector_named
+from penstock.qos import Goals, IntervalStatistics, ResultSums, Situation, Statistics, selector_named
 
 
 @pytest.mark.parametrize("name", ["ucb", "thompson", "exp3"])
@@ -21,7 +21,9 @@ def test_the_better_policy_is_found_and_found_again_after_a_drift(name):
         policy = choice.policy
         ran.append(policy)
         memory = held[policy] + noise.uniform(-10.0, 10.0)
-        period = statistics.add(policy, Reading(float(turn), 1.0, Results(1.0, 1.0, 1.0), memory, memory, memory))
+        period = statistics.add(
+            policy, IntervalStatistics(float(turn), 1.0, ResultSums(1.0, 1.0, 1.0), memory, memory, memory)
+        )
     assert ran[:2] == ["a", "b"]
     assert ran[200:400].count("a") > 120
     assert ran[700:].count("b") > 120

@@ -4,11 +4,11 @@ import pytest
 
 from penstock.errors import QosError
 from penstock.qos import CANDIDATES, DEFAULT
-from penstock.qos.settings import Choosing, candidates_in
+from penstock.qos.settings import PolicySettings, candidates_in
 
 
 def said(**settings):
-    return Choosing.of(settings, queries=["Alarms", "other"])
+    return PolicySettings.of(settings, queries=["Alarms", "other"])
 
 
 @pytest.mark.parametrize(

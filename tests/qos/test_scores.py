@@ -9,8 +9,8 @@ from penstock.errors import QosError
 from penstock.qos import (
     STATISTICS,
     Goals,
-    Reading,
-    Results,
+    IntervalStatistics,
+    ResultSums,
     Situation,
     Statistics,
     Waiting,
@@ -24,8 +24,8 @@ from penstock.qos.selectors.roulette import DECAY
 
 
 def reading(now, waiting, count=10.0, response=1.0, seconds=1.0, **more):
-    results = Results(count, count * response, response, count * response**2)
-    return Reading(now, seconds, results, memory=waiting, peak=waiting, waiting=waiting, **more)
+    results = ResultSums(count, count * response, response, count * response**2)
+    return IntervalStatistics(now, seconds, results, memory=waiting, peak=waiting, waiting=waiting, **more)
 
 
 def test_averages_and_scores():
@@ -130,7 +130,7 @@ def test_statistics_of_users():
 def test_statistics_of_operators_and_queries():
     statistics = Statistics()
     work = {"o": Work(taken=200, made=50, seconds=4.0)}
-    statistics.add("a", reading(1, 10.0, operators=work, queries={"q": Results(2, 6.0, 5.0)}))
+    statistics.add("a", reading(1, 10.0, operators=work, queries={"q": ResultSums(2, 6.0, 5.0)}))
     assert statistics.of_operator("o") == {"selectivity": 0.25, "cost": 0.02, "operator_rate": 12.5}
     assert statistics.of_query("q")["response"] == 3.0
     with pytest.raises(QosError, match="nothing was read of queue 'x'"):

@@ -5,7 +5,7 @@ import pytest
 
 import penstock as ps
 from penstock import NetworkBuilder, Window
-from penstock.qos.shedding import SheddingRules
+from penstock.shedding.controller import SheddingRules
 from penstock.workloads import Phases, Poisson, population, until
 from penstock.workloads.populations.population import scaled
 

@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from penstock.errors import PenstockError, QosError, ScriptError
 from penstock.qos import STATISTICS
-from penstock.spark.admission import Arrived
+from penstock.runtime.admission import Arrived
 from tests.oracle.datafiles import arrow_table
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
 from tests.oracle.oracle import difference, expected
@@ -45,7 +45,7 @@ class Fed:
 
     held_bytes = buffer_bytes = 0
 
-    def known_until(self, now_us: int) -> None:
+    def watermark(self, now_us: int) -> None:
         return None
 
     def offered(self, now_us: int) -> None:
@@ -63,7 +63,7 @@ def feeds(monkeypatch):
     """The sources of the streams of a run, by name."""
     opened: dict[str, Fed] = {}
     monkeypatch.setattr(
-        "penstock.spark.runtime.opened_source",
+        "penstock.runtime.loop.opened_source",
         lambda stream, around: opened.setdefault(stream.name, Fed(stream, around)),
     )
     return opened

@@ -5,8 +5,8 @@ import math
 import pyarrow as pa
 
 from penstock.language import Script
-from penstock.language.plan import Plan, never
-from penstock.spark.columns import arrow_type
+from penstock.plan.columns import arrow_type
+from penstock.plan.plan import Plan, never
 from penstock.spark.frames import arrow_frame
 from tests.language.samples import ROW, SAMPLES
 from tests.language.test_functions import DECLARED

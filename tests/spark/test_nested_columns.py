@@ -4,7 +4,7 @@ import json
 
 import penstock
 import penstock.spark as ps
-from penstock.spark.outputs import Rows, collected
+from penstock.spark.collect import Rows, collected
 
 ROWS = [
     {"id": {"orig_h": "a", "port": 80, "a b": {"c": 1.5}}, "x.y": "p", "tags": ["u", "v"], "ns": [1, 5],

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.language import Script
-from penstock.language.plan import Plan
 from penstock.language.statements import CONSTANTS, TableDef
-from penstock.language.steps import Bound, Condition, Lookup
-from penstock.spark.ranges import BIN, LEAST_MEMBERS, Bins, binned
+from penstock.plan.plan import Plan
+from penstock.plan.range_bins import BIN, LEAST_MEMBERS, Bins, binned
+from penstock.plan.steps import Bound, Condition, Lookup
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
 from tests.spark.test_right import assert_right
 

@@ -12,7 +12,7 @@ import pytest
 import penstock.spark as ps
 from penstock.language.statements import Column, StreamDef
 from penstock.language.types import ColumnType
-from penstock.spark.admission import BAD, RAW
+from penstock.runtime.admission import BAD, RAW
 from penstock.spark.sources.reading import UnreadableError, read_all, read_files
 
 

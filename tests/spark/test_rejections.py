@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import penstock.spark as ps
-from penstock.spark.admission import REJECTED
-from penstock.spark.rejections import MOST_REASONS, OTHERS, Rejections
+from penstock.runtime.admission import REJECTED
+from penstock.runtime.rejections import MOST_REASONS, OTHERS, Rejections
 
 
 def rejected(*rows: tuple[str, str]) -> pa.Table:

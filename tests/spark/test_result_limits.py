@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 import penstock.spark as ps
 from penstock.language import Script
 from penstock.language.statements import WindowDef
-from penstock.language.steps import Condition, Join, Port
-from penstock.spark import runtime
+from penstock.plan.steps import Condition, Join, Port
+from penstock.runtime import loop as runtime
+from penstock.runtime.result_limits import (
+    FIRST_ROWS,
+    GROWTH,
+    Limit,
+    ResultLimits,
+    TooManyResults,
+    most_combinations,
+)
 from penstock.spark.guarded import fetched
-from penstock.spark.result_limits import FIRST_ROWS, GROWTH, Limit, ResultLimits, TooManyResults, most_combinations
 
 KEYS = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=12)
 

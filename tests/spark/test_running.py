@@ -14,8 +14,8 @@ import pytest
 import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
-from penstock.spark.runtime import Runtime
-from penstock.spark.sinks import Memory
+from penstock.runtime.loop import Runtime
+from penstock.sinks.sink import Memory
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
 from tests.oracle.oracle import difference, expected

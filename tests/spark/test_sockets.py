@@ -10,7 +10,7 @@ import pytest
 
 import penstock.spark as ps
 from penstock.language import Script
-from penstock.spark.limits import buffer_bytes
+from penstock.runtime.memory_limit import buffer_bytes
 from penstock.spark.sources import lines
 from penstock.spark.sources.source import Surroundings
 

@@ -10,9 +10,9 @@ from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
-from penstock.spark.runtime import Runtime
+from penstock.runtime.loop import Runtime
+from penstock.runtime.summary import Summary
 from penstock.spark.session import spark_session
-from penstock.spark.summary import Summary
 
 HEAP = "4g"
 RATE = 2000

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from penstock.spark.sinks import Sink
+from penstock.sinks.sink import Sink
 
 
 class Nowhere(Sink):

@@ -12,10 +12,10 @@ import pyarrow as pa
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.language.script import Script
-from penstock.spark.runtime import Runtime
+from penstock.runtime.loop import Runtime
+from penstock.runtime.summary import Summary
+from penstock.sinks.sink import Memory
 from penstock.spark.session import spark_session
-from penstock.spark.sinks import Memory
-from penstock.spark.summary import Summary
 
 HEAP = "4g"
 FASTER, WITHIN = 2.0, 0.3

@@ -17,10 +17,10 @@ from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
 from penstock.network import Window
 from penstock.optimizer import Filter, JoinProblem, optimize
-from penstock.spark.planning import COSTS
-from penstock.spark.runtime import Runtime
+from penstock.plan.probe_orders import COSTS
+from penstock.runtime.loop import Runtime
+from penstock.runtime.summary import StreamSummary, Summary
 from penstock.spark.session import spark_session
-from penstock.spark.summary import StreamSummary, Summary
 
 HEAP = "4g"
 OVERLOAD = 3.0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from penstock.language.script import Script
 
 DEFAULT = "bsd"
-"""The policy where neither the call nor the script names one; that of `penstock.spark.runtime`."""
+"""The policy where neither the call nor the script names one; that of `penstock.runtime.loop`."""
 
 
 def chosen_policy(given: str | None, script: "Script") -> Policy:

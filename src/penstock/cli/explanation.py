@@ -8,16 +8,16 @@ from penstock.cli.chosen import chosen_policy
 from penstock.cli.orders import described, measured_joins, planned_joins
 from penstock.cli.style import duration
 from penstock.errors import RunError
-from penstock.language.likeness import differences
-from penstock.language.plan import Plan, always, never
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
-from penstock.language.steps import Columns, Join, Lookup
 from penstock.network import Edge, Network
+from penstock.plan.likeness import differences
+from penstock.plan.plan import Plan, always, never
+from penstock.plan.steps import Columns, Join, Lookup
 from penstock.policies import units_of
-from penstock.spark.checks import check_settings
+from penstock.runtime.checks import check_settings
 
-ASSUMED = "Costs and selectivities are assumed until a run has measured them; priorities here are before that."
+ASSUMED = "CostModel and selectivities are assumed until a run has measured them; priorities here are before that."
 MEASURED = "Priorities are before any run; orders of joins and their utilisation are as {} measured."
 SAMPLED = (
     "Orders of joins are by declared rates and sampled keys, and their utilisation is that of rows alone; a run "
@@ -78,7 +78,7 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
         "operators": operators,
         "queries": {name: _query(plan, name, wanted) for name in script.queries},
         "groups": {
-            name: {"queries": list(group.members), "constants": list(group.form.types)}
+            name: {"queries": list(group.members), "constants": list(group.template.types)}
             for name, group in plan.groups.items()
         },
         "alike": _alike(plan) if script.settings.get("groups", True) else [],
@@ -106,7 +106,7 @@ def _alike(plan: Plan) -> list[dict[str, Any]]:
             "here": each.here,
             "there": each.there,
         }
-        for each in differences(plan.queries, plan.forms)
+        for each in differences(plan.queries, plan.templates)
     ]
 
 

@@ -16,8 +16,8 @@ from penstock.cli.style import COMPACT, NONE, STATUS, plural, ratio, seconds, si
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.spark.planning import JoinSummary
-    from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+    from penstock.plan.probe_orders import JoinSummary
+    from penstock.runtime.summary import QuerySummary, StreamSummary, Summary
 
 Row = Mapping[str, Any]
 

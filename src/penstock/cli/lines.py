@@ -12,7 +12,7 @@ from penstock.cli.live import RunTime
 from penstock.cli.style import plural, rate, size
 
 if TYPE_CHECKING:
-    from penstock.spark.summary import Summary
+    from penstock.runtime.summary import Summary
 
 Log = Literal["text", "json"]
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from penstock.cli.style import COMPACT, NONE, STATUS, plural, rate, ratio, seconds, size
 
 if TYPE_CHECKING:
-    from penstock.spark.selecting import SelectionSummary
-    from penstock.spark.summary import QuerySummary, StreamSummary, Summary
+    from penstock.runtime.policy_control import SelectionSummary
+    from penstock.runtime.summary import QuerySummary, StreamSummary, Summary
 
 EVENTS = 4
 """Events that stay in view."""

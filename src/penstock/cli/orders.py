@@ -13,11 +13,11 @@ from rich.text import Text
 
 from penstock.cli.style import COMPACT, rate
 from penstock.errors import RunError
-from penstock.language.plan import Plan
 from penstock.language.script import Script
-from penstock.language.steps import Join
-from penstock.spark.planning import ProbePlan, planned
-from penstock.spark.sampling import sampled
+from penstock.plan.plan import Plan
+from penstock.plan.probe_orders import ProbePlan, planned
+from penstock.plan.samples import sampled
+from penstock.plan.steps import Join
 
 SPAN_S = 0.1
 """The time over which the rows of a job are taken to spread, before any has run."""

@@ -10,9 +10,9 @@ from penstock.cli.chosen import chosen_policy
 from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
-from penstock.language.translate import steps_of
+from penstock.plan.translate import steps_of
 from penstock.policies import Policy
-from penstock.qos.settings import SETTINGS, Choosing
+from penstock.qos.settings import SETTINGS, PolicySettings
 
 INTERVAL_S = 0.4
 LIMITS = ("memory", "shed")
@@ -103,7 +103,7 @@ class Watcher:
         try:
             new = Script.read(self._path)
             policy = chosen_policy(None, new)
-            choosing = Choosing.of(new.settings, new.queries)
+            choosing = PolicySettings.of(new.settings, new.queries)
         except PenstockError as error:
             self._tell(f"not taken over: {error}")
             return
@@ -115,7 +115,7 @@ class Watcher:
         for name in self._outdated(old, new):
             if self._execute(f"DROP QUERY `{name}`"):
                 self._there.remove(name)
-        before = Choosing.of(old.settings, old.queries)
+        before = PolicySettings.of(old.settings, old.queries)
         if before != choosing:
             if self._fixed_policy:
                 self._tell("policy and goals not taken over: --policy goes before SET policy and SET qos")
@@ -153,7 +153,7 @@ class Watcher:
         return True
 
 
-def _statements(choosing: Choosing, policy: Policy, weighed: Sequence[str]) -> list[str]:
+def _statements(choosing: PolicySettings, policy: Policy, weighed: Sequence[str]) -> list[str]:
     """Return what lets a run choose its policy like this, or go on with this one; these queries had a weight."""
     if not choosing.is_on:
         weights = dict.fromkeys(weighed, 1.0) | dict(choosing.weights)

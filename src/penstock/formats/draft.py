@@ -12,7 +12,7 @@ from penstock.formats.inference import Clock, Inferred, clock_of, inferred
 from penstock.formats.sample import Sample
 from penstock.formats.times import seconds
 from penstock.language.dialect import DIALECT
-from penstock.language.steps import quoted
+from penstock.language.names import quoted
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LATENESS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400, 7 * 86_400)

@@ -32,3 +32,21 @@ def field_key(name: str) -> str:
 def _folded(character: str) -> str:
     upper = character.upper()
     return (upper if len(upper) == 1 else character).lower()[0]
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as SQL has it, whatever it is.
+
+    >>> quoted("a `b`")
+    '`a ``b```'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def named(expression: str, name: str) -> str:
+    """Return the SQL of a column with its name, whatever that is.
+
+    >>> named("v + 1", "a `b`")
+    'v + 1 AS `a ``b```'
+    """
+    return f"{expression} AS {quoted(name)}"

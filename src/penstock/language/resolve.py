@@ -10,10 +10,9 @@ from typing import NoReturn, TypeVar
 from sqlglot import exp
 
 from penstock.errors import nearest
-from penstock.language.names import name_key
+from penstock.language.names import name_key, quoted
 from penstock.language.select import span_of_node
 from penstock.language.statements import FromItem
-from penstock.language.steps import quoted
 from penstock.language.text import Span, Text
 
 E = TypeVar("E", bound=exp.Expression)

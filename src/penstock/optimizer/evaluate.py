@@ -3,10 +3,10 @@
 import numpy as np
 
 from penstock.optimizer.exact import most_kept
+from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.sets import Floats, Joins, Sets, Shape
-from penstock.optimizer.shedding import knapsack
 from penstock.optimizer.timed import shares_kept
 from penstock.optimizer.trees import joins_of, named
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.sets import Floats, Ints, Sets
-from penstock.optimizer.shedding import knapsack
 
 
 def heuristic(sets: Sets, full: Floats, budget: Floats) -> tuple[Floats, Ints]:

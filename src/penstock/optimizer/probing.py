@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.optimizer.boxes import Load, Parts, best_kept
+from penstock.optimizer.posynomial import Posynomial
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.sets import Floats, Ints, Sets
 from penstock.optimizer.trees import retraced
@@ -86,33 +86,16 @@ class Probing:
         place = self.problem.streams.index(name)
         return float(self._sets.windows[-1] * self._sets.full[place]) / float(self.problem.rates[name])
 
-    def shed(self, budget: float) -> ProbedPlan:
-        """Return the orders and the drop boxes that keep most results within a budget (AN04 4.2).
-
-        With windows of time a stream that is thinned is worth probing first where it was not before; so plans are
-        improved together with the boxes, which need not end at the best.
-        """
-        names = self.problem.streams
-
-        def cheapest(shares: Floats) -> Load:
-            orders = self.keeping(dict(zip(names, shares.tolist(), strict=True))).best
-            return Load(self.rate_parts(), self.cost_parts(orders))
-
-        shares = best_kept(cheapest, len(names), budget)
-        keep = dict(zip(names, shares.tolist(), strict=True))
-        after = self.keeping(keep)
-        return ProbedPlan(after.best, keep, after.rate, after.utilization(after.best))
-
     def keeping(self, keep: Mapping[str, float]) -> "Probing":
         """Return what is left when only these shares are kept: less arrives, windows of time hold less."""
         rates = {name: max(float(rate) * keep[name], _LEAST_RATE) for name, rate in self.problem.rates.items()}
         return replace(self, problem=replace(self.problem, rates=rates))
 
-    def rate_parts(self, last: str | None = None) -> Parts:
+    def results_posynomial(self, last: str | None = None) -> Posynomial:
         """Return the results a second by the shares kept; of one stream's rows as the last, if it is named."""
         whole = (1 << self._sets.n) - 1
         places = [self.problem.streams.index(name) for name in ([last] if last else self.problem.streams)]
-        return Parts.of(
+        return Posynomial.of(
             self._sets.n,
             [
                 (float(self._sets.windows[-1] * self._sets.full[each]), self._shares(each, whole))
@@ -120,7 +103,7 @@ class Probing:
             ],
         )
 
-    def cost_parts(self, orders: Orders) -> Parts:
+    def cost_posynomial(self, orders: Orders) -> Posynomial:
         """Return what the rows of these streams take of a processor, by the shares kept."""
         names = self.problem.streams
         parts: list[tuple[float, list[int]]] = []
@@ -139,7 +122,7 @@ class Probing:
                 some |= 1 << each
             results = arriving * float(self._sets.windows[some])
             parts.append((results * self.costs.result, self._shares(first, some)))
-        return Parts.of(self._sets.n, parts)
+        return Posynomial.of(self._sets.n, parts)
 
     def _shares(self, first: int, some: int) -> list[int]:
         """Return the streams by whose shares falls what rows of the first find in some: windows of time."""

@@ -11,10 +11,10 @@ from penstock.optimizer.evaluate import evaluated
 from penstock.optimizer.exact import most_kept
 from penstock.optimizer.exhaustive import order_prices
 from penstock.optimizer.heuristic import heuristic
+from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.problem import MOST_STREAMS, JoinProblem
 from penstock.optimizer.sets import Ints, Joins, Sets, Shape
-from penstock.optimizer.shedding import knapsack
 from penstock.optimizer.trees import left_deep, named, orders, retraced
 
 Method = Literal["auto", "exact", "exhaustive", "heuristic", "bushy"]

@@ -1,9 +1,9 @@
 """Quality of service: goals, statistics, and selectors that pick the policy by them."""
 
-from penstock.qos.director import CANDIDATES, Chosen, Director, Look, Selection
 from penstock.qos.estimates import Estimates
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
-from penstock.qos.readings import Computed, Reading, Results, Waiting, Work, together
+from penstock.qos.interval import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums, together
+from penstock.qos.policy_choice import CANDIDATES, Chosen, Look, PolicyChoice, Selection
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
 from penstock.qos.statistics import STATISTICS, Statistic, Statistics, View, statistic
 
@@ -16,21 +16,21 @@ __all__ = [
     "Choice",
     "Chosen",
     "Computed",
-    "Director",
+    "PolicyChoice",
     "Estimates",
     "Goal",
     "Goals",
     "Look",
-    "Reading",
-    "Results",
+    "IntervalStatistics",
+    "ResultSums",
     "Selection",
     "Selector",
     "Situation",
     "Statistic",
     "Statistics",
     "View",
-    "Waiting",
-    "Work",
+    "QueueSize",
+    "OperatorWork",
     "selector_named",
     "statistic",
     "together",

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from penstock.errors import PolicyError, QosError, nearest
 from penstock.policies import Policy, policy_named
-from penstock.qos.director import CANDIDATES, Selection
 from penstock.qos.goals import DEFAULT, Goals
+from penstock.qos.policy_choice import CANDIDATES, Selection
 from penstock.qos.selectors import SELECTORS
 
 SETTINGS = ("policy", "qos", "selector", "candidates")
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Choosing:
+class PolicySettings:
     """What is said so far; None where nothing is.
 
     A policy is chosen where goals or a selector are given, unless the selector is 'none'. Without goals they are
     P04's (`DEFAULT`), without candidates `CANDIDATES`; a policy that is named runs first, and is a candidate.
     Where only weights of queries are given, a policy that is named stays.
 
-    >>> said = Choosing.of({"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}, queries=())
+    >>> said = PolicySettings.of({"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}, queries=())
     >>> said.selection().candidates, said.selection().selector
     (('srpt', 'hr', 'bsd.every(20)'), 'foresight')
     """
@@ -36,7 +36,7 @@ class Choosing:
     policy: str | None = None
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], queries: Iterable[str]) -> "Choosing":
+    def of(cls, settings: Mapping[str, Any], queries: Iterable[str]) -> "PolicySettings":
         """Return what the settings of a script say; raise `QosError` with the name of the one that is wrong."""
         said, names = cls(), list(queries)
         for name in SETTINGS:
@@ -44,7 +44,7 @@ class Choosing:
                 said = said.with_setting(name, settings[name], names)
         return said
 
-    def with_setting(self, name: str, value: object, queries: Iterable[str]) -> "Choosing":
+    def with_setting(self, name: str, value: object, queries: Iterable[str]) -> "PolicySettings":
         """Return the same with one setting more, or another; goals may weigh these queries."""
         if name == "qos":
             return replace(self, goals=_checked(name, lambda given: goals_among(given, queries), value))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from penstock.errors import QosError
-from penstock.qos.readings import Reading, added
+from penstock.qos.interval import IntervalStatistics, added
 
 WEIGHT = 0.875
 """Of the older value in an average, P04 §6.1."""
@@ -74,7 +74,7 @@ STATISTICS: dict[str, Statistic] = _table(
 def statistic(
     name: str, of: Of = "plan", *, sense: Literal["minimize", "maximize"] = "minimize", about: str = ""
 ) -> Callable[[Compute], Compute]:
-    """Register a function as a statistic: it is given a `Reading` (plan), `Results`, `Work` or `Waiting`.
+    """Register a function as a statistic: it is given a `IntervalStatistics` (plan), `ResultSums`, `Work` or `Waiting`.
 
     It returns a number above 0, or None where there is nothing to say. If it raises, that is told once, it is not
     computed any more, and everything else goes on.
@@ -130,13 +130,13 @@ class Statistics:
         self.policies: dict[str, View] = {}
         self.overall = View(weight)
         self.current: dict[str, float] = {}
-        self.reading: Reading | None = None
+        self.reading: IntervalStatistics | None = None
         self.failed: dict[str, str] = {}
         """Statistics of users that raised, with what they raised."""
         self._weight = weight
         self._on_error = on_error
 
-    def add(self, policy: str, reading: Reading) -> dict[str, float]:
+    def add(self, policy: str, reading: IntervalStatistics) -> dict[str, float]:
         """Take in an interval in which a policy ran, and return its statistics."""
         self.reading = reading
         self.current = self.computed("plan", reading)
@@ -144,7 +144,7 @@ class Statistics:
         self.overall.add(self.current, reading.seconds)
         return self.current
 
-    def whole(self, reading: Reading) -> dict[str, float]:
+    def whole(self, reading: IntervalStatistics) -> dict[str, float]:
         """Return the plan's statistics with what waits counted as if it came now.
 
         Otherwise a policy shines by what it puts off: the response of what it never serves is never seen.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from penstock.network import Network
 from penstock.policies import Policy
-from penstock.qos import Computed, Reading, Results, Waiting, Work
+from penstock.qos import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums
 from penstock.simulator.compiled import ages, books, kernel, records
 from penstock.simulator.compiled.ages import measure
 from penstock.simulator.compiled.records import NONE
@@ -140,7 +140,7 @@ class Course:
 
     # What happened ------------------------------------------------------------------------------------------
 
-    def read(self, weights: Floats, now: float | None = None) -> Reading:
+    def read(self, weights: Floats, now: float | None = None) -> IntervalStatistics:
         """Return what happened since the last look; up to `now`, if nothing was left before."""
         state, fresh = self.state, self.state.stats
         taken, made = self._wiring.operators["taken"], self._wiring.operators["made"]
@@ -152,7 +152,7 @@ class Course:
         area, memory = float(state.floats[books.AREA]), float(state.floats[books.MEMORY])
         self._wait(end)
         waits = self._waiting
-        reading = Reading(
+        reading = IntervalStatistics(
             now=end,
             seconds=seconds,
             results=_results(fresh, weights),
@@ -189,13 +189,13 @@ class Course:
             self._waiting,
         )  # fmt: skip
 
-    def _pending(self, weights: Floats) -> Results:
+    def _pending(self, weights: Floats) -> ResultSums:
         """Return the results that may be expected of what waits, with the time it has waited."""
         waits, few = self._waiting, (self._leads > 0) & (weights > 0)
         counts, slowed = self._leads @ weights, (self._leads / self._wiring.ideal) @ weights
         slowest = (few / self._wiring.ideal).max(axis=1, initial=0.0) * waits[:, ages.OLDEST]
         squared = (self._leads / self._wiring.ideal**2) @ weights
-        return Results(
+        return ResultSums(
             count=float(counts @ waits[:, ages.TUPLES]),
             response=float(counts @ waits[:, ages.AGES]),
             max_response=float((waits[:, ages.OLDEST] * (counts > 0)).max(initial=0.0)),
@@ -205,17 +205,17 @@ class Course:
             squared_slowdown=float(squared @ waits[:, ages.SQUARES]),
         )
 
-    def _operator(self, work: Floats, place: int) -> Work:
+    def _operator(self, work: Floats, place: int) -> OperatorWork:
         taken, made = work[place]
         costs = self._wiring.edges["cost"][self._wiring.edges["operator"] == place]
-        return Work(float(taken), float(made), float(taken * costs.mean()))
+        return OperatorWork(float(taken), float(made), float(taken * costs.mean()))
 
-    def _queue(self, waits: Floats, place: int) -> Waiting:
+    def _queue(self, waits: Floats, place: int) -> QueueSize:
         length = float(waits[place, ages.TUPLES])
-        return Waiting(length, length * float(self._wiring.edges[place]["size"]))
+        return QueueSize(length, length * float(self._wiring.edges[place]["size"]))
 
 
-def _query(totals: Floats, place: int) -> Results:
+def _query(totals: Floats, place: int) -> ResultSums:
     return _results(totals[place : place + 1], np.ones(1))
 
 
@@ -224,10 +224,10 @@ def _add(totals: Floats, fresh: Floats) -> None:
     totals[:, _MOST] = np.maximum(totals[:, _MOST], fresh[:, _MOST])
 
 
-def _results(stats: Floats, weights: Floats) -> Results:
+def _results(stats: Floats, weights: Floats) -> ResultSums:
     sums = weights @ stats[:, :7]
     most = stats[weights > 0][:, _MOST].max(axis=0, initial=0.0)
-    return Results(
+    return ResultSums(
         count=float(sums[books.COUNT]),
         response=float(sums[books.SUM_R]),
         max_response=float(most[0]),

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.errors import NetworkError, nearest
 from penstock.network import Network, checked
-from penstock.qos import Director, Estimates, Selection
+from penstock.qos import Estimates, PolicyChoice, Selection
 from penstock.simulator.course import Course, Floats
 from penstock.simulator.layout import Feed
 from penstock.simulator.thinning import LATELY_S, Thinning
@@ -58,7 +58,7 @@ class Selected:
     ) -> None:
         self._net, self._feed = net, feed
         self.notes: list[str] = []
-        self.director = Director(selection, float(feed.time[0]), self.notes.append)
+        self.director = PolicyChoice(selection, float(feed.time[0]), self.notes.append)
         self.real = make(feed, selection.names, is_shadow=False)
         names = selection.names if self.director.wants_shadows else ()
         self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}

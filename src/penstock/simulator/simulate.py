@@ -15,7 +15,7 @@ from penstock.policies import Exhaustive, Limited, Policy, Service, Thresholds, 
 from penstock.policies.policy import Saving
 from penstock.qos import Selection
 from penstock.qos.settings import goals_among
-from penstock.qos.shedding import SheddingRules
+from penstock.shedding.controller import SheddingRules
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import kernel, records
 from penstock.simulator.course import Course

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.network import Network
-from penstock.optimizer.thinned import load_of
-from penstock.qos import Reading
-from penstock.qos.shedding import Seen, Shedder, SheddingRules
+from penstock.qos import IntervalStatistics
+from penstock.shedding.controller import LoadSample, Shedder, SheddingRules
+from penstock.shedding.load_model import LEAST_KEPT, network_load
 from penstock.simulator.course import Course
 from penstock.simulator.layout import Feed
 
 LATELY_S = 5.0
-LEAST = 0.01
-"""Of a stream that is kept: dropped whole, it would leave a window of rows as it was for ever."""
 CHANCES = 5
 """Apart from other random numbers of the same seed."""
 
@@ -45,11 +43,14 @@ class Thinning:
         self._decided = 0
         self.history: list[tuple[float, Mapping[str, float]]] = []
 
-    def look(self, reading: Reading, known: Mapping[str, float], until: float, courses: Iterable[Course]) -> None:
+    def look(
+        self, reading: IntervalStatistics, known: Mapping[str, float], until: float, courses: Iterable[Course]
+    ) -> None:
         """Decide from what was read and is known of selectivities, and thin what arrives before `until`."""
         arrived = int(np.searchsorted(self._feed.time, reading.now, "right"))
-        load = load_of(self._net.measured(rates=self._rates(reading.now, arrived), selectivities=dict(known)))
-        seen = Seen(
+        measured = self._net.measured(rates=self._rates(reading.now, arrived), selectivities=dict(known))
+        load = network_load(measured).plans_for(np.ones(len(self._names)))
+        seen = LoadSample(
             now_s=reading.now,
             held=reading.peak,
             limit=self._limit,
@@ -60,7 +61,7 @@ class Thinning:
         change = self._shedder.look(seen)
         if change is not None:
             whole = np.ones(len(self._names))
-            self._keep = whole if change.budget is None else np.maximum(load.kept(change.budget), LEAST)
+            self._keep = whole if change.budget is None else np.maximum(load.kept(change.budget), LEAST_KEPT)
             keep = dict(zip(self._names, self._keep.tolist(), strict=True))
             before = self.history[-1][1] if self.history else dict.fromkeys(self._names, 1.0)
             if keep != before:

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.sinks.read import read
     from penstock.spark.api import Results, Running, run, started
-    from penstock.spark.results import read
 
 __all__ = ["Results", "Running", "read", "run", "started"]
 
@@ -13,7 +13,7 @@ __all__ = ["Results", "Running", "read", "run", "started"]
 _LATER = {
     "Results": "penstock.spark.api",
     "Running": "penstock.spark.api",
-    "read": "penstock.spark.results",
+    "read": "penstock.sinks.read",
     "run": "penstock.spark.api",
     "started": "penstock.spark.api",
 }

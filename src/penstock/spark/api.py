@@ -14,14 +14,14 @@ from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
-from penstock.spark.checks import check_script, choosing_of
-from penstock.spark.ndjson import NdJson
-from penstock.spark.parquet import Parquet
-from penstock.spark.runtime import Runtime
+from penstock.runtime.checks import check_script, policy_settings
+from penstock.runtime.loop import Runtime
+from penstock.runtime.stages import Stages
+from penstock.runtime.summary import Summary
+from penstock.sinks.ndjson import NdJson
+from penstock.sinks.parquet import Parquet
+from penstock.sinks.sink import Callback, Called, Memory, Screen, Sink
 from penstock.spark.session import LOCAL, prepared, spark_session
-from penstock.spark.sinks import Callback, Called, Memory, Screen, Sink
-from penstock.spark.stages import Stages
-from penstock.spark.summary import Summary
 
 
 class Running:
@@ -237,7 +237,7 @@ def _opened(
 ) -> tuple[Runtime, Memory | None]:
     program = read_script(script)
     check_script(program, options["policy"], drain=options["drain"], seconds=options["seconds"])  # type: ignore[arg-type]
-    choosing_of(program, options["qos"], options["selector"])  # type: ignore[arg-type]
+    policy_settings(program, options["qos"], options["selector"])  # type: ignore[arg-type]
     sinks: list[Sink] = []
     memory: Memory | None = None
     if out is not None:

@@ -6,9 +6,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.language.steps import Lookup, named
-from penstock.spark.columns import spark_type
-from penstock.spark.ranges import binned
+from penstock.language.names import named
+from penstock.plan.columns import spark_type
+from penstock.plan.range_bins import binned
+from penstock.plan.steps import Lookup
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from penstock.spark.result_limits import Limit, TooManyResults
+from penstock.runtime.result_limits import Limit, TooManyResults
 
 _TOLD = "penstock: a task made too many results"
 _SIGNS = (_TOLD, "spark.driver.maxResultSize", "java.lang.OutOfMemoryError")

@@ -8,14 +8,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from penstock.language.plan import Plan
-from penstock.language.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, named, quoted, seq
+from penstock.language.names import named, quoted
 from penstock.network import Edge
-from penstock.spark.columns import hidden_in
+from penstock.plan.columns import hidden_in
+from penstock.plan.plan import Plan
+from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
+from penstock.runtime.result_limits import Limit
+from penstock.runtime.stream_log import EXPIRES
+from penstock.spark.collect import Origin, Rows, collected, union
 from penstock.spark.frames import Frames
-from penstock.spark.log import EXPIRES
-from penstock.spark.outputs import Origin, Rows, collected, union
-from penstock.spark.result_limits import Limit
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
@@ -59,7 +60,7 @@ class Outcome:
     """Of joins, what they took by each port."""
 
 
-class Builder:
+class JobBuilder:
     """Puts the plan of a job together."""
 
     def __init__(self, frames: Frames, work: Work) -> None:

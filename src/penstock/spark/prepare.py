@@ -9,15 +9,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import RunError, ScriptError
-from penstock.language.plan import Plan, never
 from penstock.language.statements import Column, QueryDef, TableDef
-from penstock.language.steps import Join
-from penstock.spark.admission import BAD, RAW
-from penstock.spark.columns import arrow_type, is_hidden, typed
+from penstock.plan.columns import arrow_type, is_hidden, typed
+from penstock.plan.plan import Plan, never
+from penstock.plan.steps import Join
+from penstock.runtime.admission import BAD, RAW
+from penstock.runtime.stream_log import StreamLog
 from penstock.spark.declared import column_type
 from penstock.spark.frames import Frames, arrow_frame
-from penstock.spark.job import BROADCAST_ROWS, Builder, Work
-from penstock.spark.log import StreamLog
+from penstock.spark.job import BROADCAST_ROWS, JobBuilder, Work
 from penstock.spark.session import explained
 from penstock.spark.sources.reading import read_all
 from penstock.spark.sources.source import Surroundings
@@ -73,7 +73,7 @@ def result_schema(frames: Frames, query: QueryDef, script: str) -> pa.Schema:
     }
     work = Work(plan, takes, frozenset(network.edges), probes, wanted, constants)
     try:
-        frame = Builder(frames, work).result(network.query(query.name).root)
+        frame = JobBuilder(frames, work).result(network.query(query.name).root)
         fields = frame.schema.fields
     except PySparkException as error:
         raise ScriptError(f"{script}: query {query.name} cannot run: {explained(error)}") from error

@@ -16,7 +16,7 @@ from penstock.bench.policies.workload import queries, script, seeds, write_table
 from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy, policy_named
-from penstock.spark.runtime import Runtime
+from penstock.runtime.loop import Runtime
 from penstock.spark.session import spark_session
 
 POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt")

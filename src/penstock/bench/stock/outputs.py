@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.bench.weighted import Counts, Responses, responses
-from penstock.language.group import QUERY
-from penstock.spark.layout import staged_in
+from penstock.plan.group import QUERY
+from penstock.sinks.folder import staged_in
 
 
 @dataclass(frozen=True)

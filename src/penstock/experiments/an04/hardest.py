@@ -12,8 +12,8 @@ from penstock.experiments.an04.study import sets_of
 from penstock.optimizer import JoinPlan, JoinProblem, optimize
 from penstock.optimizer.exhaustive import order_prices
 from penstock.optimizer.heuristic import heuristic
+from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.sets import Floats, Sets
-from penstock.optimizer.shedding import knapsack
 from penstock.optimizer.trees import orders
 
 _AT_ONCE = 24

@@ -27,9 +27,9 @@ from penstock.experiments.p04.studies import CANDIDATES
 from penstock.experiments.p04.study import BURST, IN_FULL, NAMES, SELECTORS
 from penstock.experiments.reproduction import Settings
 from penstock.experiments.sweep import Told
+from penstock.runtime.summary import Summary
 from penstock.spark.api import run
 from penstock.spark.session import spark_session
-from penstock.spark.summary import Summary
 from penstock.workloads import Redrawn, until
 
 LOAD = 0.9

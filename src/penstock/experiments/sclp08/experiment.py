@@ -86,7 +86,7 @@ class SCLP08:
         where = "the trace that was given" if self.trace else "a bursty process of 8 ON/OFF flows"
         self.notes: Sequence[str] = (
             f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could "
-            "not be had. Costs are set by their mean gap.",
+            "not be had. CostModel are set by their mean gap.",
             f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. "
             "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is "
             "longer than a window.",

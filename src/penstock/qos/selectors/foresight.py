@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from penstock.qos.goals import Goals
-from penstock.qos.readings import Reading
+from penstock.qos.interval import IntervalStatistics
 from penstock.qos.selectors.selector import Choice, Situation
 
 MARGIN = 0.01
@@ -111,7 +111,7 @@ class Foresight:
         return min(situation.candidates, key=ranks.__getitem__)
 
 
-def _loss(situation: Situation, reading: Reading) -> float | None:
+def _loss(situation: Situation, reading: IntervalStatistics) -> float | None:
     return situation.goals.loss(situation.statistics.whole(reading))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from penstock.qos.goals import Goals
-from penstock.qos.readings import Reading
+from penstock.qos.interval import IntervalStatistics
 from penstock.qos.statistics import Statistics
 
 
@@ -33,9 +33,9 @@ class Situation:
     """The share of the machine that is needed, as far as it is known."""
     burst: float | None = None
     """What arrived lately ÷ what arrives in the mean."""
-    shadows: Mapping[str, Reading] = field(default_factory=dict)
+    shadows: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """What each policy would have come to, had it run alone: where the engine rehearses them."""
-    rehearsed: Mapping[str, Reading] = field(default_factory=dict)
+    rehearsed: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """The same of the last period alone."""
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.language.statements import StreamDef
-from penstock.spark.admission import BAD, RAW, Arrived
-from penstock.spark.columns import arrow_type
+from penstock.plan.columns import arrow_type
+from penstock.runtime.admission import BAD, RAW, Arrived
 from penstock.spark.session import check_alive, explained
 from penstock.spark.sources.changes import Changes
 from penstock.spark.sources.reading import UnreadableError, read_files, signature
@@ -65,7 +65,7 @@ class Files:
         if table is not None:
             yield Arrived(self._unit.told(table), now_us)
 
-    def known_until(self, now_us: int) -> int | None:
+    def watermark(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""
         return None if self._has_time else now_us
 
@@ -142,7 +142,7 @@ class Files:
             taken.append(self._waiting.popleft())
         return taken
 
-    # Reading ------------------------------------------------------------------------------------------------
+    # IntervalStatistics ------------------------------------------------------------------------------------------------
 
     def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
         """Read files together; one that is broken is turned away, and the others are read."""

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.language.statements import StreamDef
-from penstock.spark.admission import Arrived
-from penstock.spark.columns import Micros, arrow_type
+from penstock.plan.columns import Micros, arrow_type
+from penstock.runtime.admission import Arrived
 from penstock.spark.sources.source import Surroundings
 from penstock.workloads import Arrivals, Bursty, Poisson, Trace, made_rows
 
@@ -83,7 +83,7 @@ class Generated:
             arrivals = self._start + (offsets / self._speed).astype(np.int64)
             yield Arrived(self._rows(len(offsets)), arrivals, self._start + offsets)
 
-    def known_until(self, now_us: int) -> int | None:
+    def watermark(self, now_us: int) -> int | None:
         """Return the clock: everything that was due by then has come."""
         return self._until
 

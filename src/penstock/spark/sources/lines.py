@@ -12,7 +12,7 @@ from penstock.errors import RunError
 from penstock.formats.layout import layout_of
 from penstock.formats.texts import LONGEST_RECORD, broken, without_blanks
 from penstock.language.statements import StreamDef
-from penstock.spark.admission import Arrived
+from penstock.runtime.admission import Arrived
 from penstock.spark.sources.parsing import parsed
 from penstock.spark.sources.source import Surroundings
 from penstock.spark.sources.units import TimeUnit
@@ -68,7 +68,7 @@ class Lines:
             if lines:
                 yield Arrived(self._parsed(pa.array(lines, pa.string())), now_us)
 
-    def known_until(self, now_us: int) -> int | None:
+    def watermark(self, now_us: int) -> int | None:
         """Return the clock where a row's time is its arrival; else the rows tell."""
         return None if self._stream.timestamp is not None else now_us
 

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from penstock.formats.layout import USER_WITH_SPACES, Layout
 from penstock.formats.texts import LONGEST_RECORD
 from penstock.formats.times import time_sql, unit_sql, within_years
+from penstock.language.names import named, quoted
 from penstock.language.statements import Column
-from penstock.language.steps import named, quoted
-from penstock.spark.admission import BAD, RAW
+from penstock.runtime.admission import BAD, RAW
 from penstock.spark.frames import cut
 from penstock.spark.session import slots_of
 

@@ -17,10 +17,10 @@ from penstock.formats.inference import type_of_arrow
 from penstock.formats.layout import Layout, layout_of
 from penstock.formats.texts import first_lines, records_of
 from penstock.formats.times import number_sql
+from penstock.language.names import quoted
 from penstock.language.statements import Column, Relation
-from penstock.language.steps import quoted
-from penstock.spark.admission import BAD, RAW
-from penstock.spark.columns import arrow_type
+from penstock.plan.columns import arrow_type
+from penstock.runtime.admission import BAD, RAW
 from penstock.spark.declared import column_type
 from penstock.spark.sources.parsing import parsed
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from penstock.spark.admission import Arrived
-from penstock.spark.checks import found_path
+from penstock.runtime.admission import Arrived
+from penstock.runtime.checks import found_path
 
 
 class Source(Protocol):
@@ -23,7 +23,7 @@ class Source(Protocol):
         """Return what has come by now, in order; about as many rows as asked for, or none."""
         ...
 
-    def known_until(self, now_us: int) -> int | None:
+    def watermark(self, now_us: int) -> int | None:
         """Return the time up to which every row was returned, if the source knows; else the rows tell."""
         ...
 

@@ -1,0 +1,1 @@
+"""What queries become: operators, groups, one network, and the orders in which joins probe."""

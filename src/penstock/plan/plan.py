@@ -1,0 +1,392 @@
+"""`Plan`: the queries of a script as one network of shared operators, and what each operator does."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from penstock.language.script import Script
+from penstock.language.statements import QueryDef
+from penstock.network import Edge, Network, Operator, Query, Stream, Window
+from penstock.plan.group import Group, QueryTemplate, Value, template_of
+from penstock.plan.steps import Columns, Join, Lookup, Project, Select, Step
+from penstock.plan.translate import Steps, steps_of
+
+# What is assumed of an operator until it was measured: seconds per row, rows out per row in.
+COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6}
+SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0}
+FANOUT = 1.0
+"""Results a row finds in the windows of a join, until it was measured."""
+RATE = 1000.0
+"""Rows per second of a stream whose rate is not declared."""
+_LEAST = 1e-9
+
+MayGroup = Callable[[QueryTemplate], bool]
+"""Whether queries of a form may run as one."""
+
+
+def always(template: QueryTemplate) -> bool:
+    """Let queries of any form run as one."""
+    return True
+
+
+def never(template: QueryTemplate) -> bool:
+    """Let every query run by itself."""
+    return False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network whose operators can be executed. Queries come and go; operators that are equal are one.
+
+    >>> script = Script.parse('''
+    ...     CREATE STREAM s (a INT, b INT) FROM poisson WITH (rate = 10);
+    ...     CREATE QUERY q AS SELECT a FROM s WHERE b > 3;
+    ...     CREATE QUERY r AS SELECT b FROM s WHERE b > 3;
+    ... ''')
+    >>> plan = Plan.of(script)
+    >>> [(op.name, op.inputs) for op in plan.network.operators]
+    [('select.1', ('s',)), ('project.2', ('select.1',)), ('project.3', ('select.1',))]
+    >>> plan.steps["select.1"].sql
+    '(`b` > 3)'
+    """
+
+    network: Network = field(default_factory=Network)
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    queries: Mapping[str, QueryDef] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
+    """Queries that run as one, by the name under which the network knows them."""
+    templates: Mapping[str, tuple[QueryTemplate, tuple[Value, ...]]] = field(default_factory=dict)
+    """The form and the constants of every query that could be in a group."""
+    used: int = 0
+    """Numbers given to operators and groups so far; none is given twice."""
+
+    @classmethod
+    def of(cls, script: Script, may_group: MayGroup = always) -> "Plan":
+        """Return the plan of all queries of a script; those that differ only in constants are one."""
+        found = {name: template_of(query) for name, query in script.queries.items()}
+        templates = {name: template for name, template in found.items() if template is not None}
+        different = Counter(
+            template for template, _ in set(templates.values())
+        )  # queries that are equal share everything
+        grouped = {template for template, count in different.items() if count > 1 and may_group(template)}
+        groups: dict[QueryTemplate, Group] = {}
+        for name, (template, values) in templates.items():
+            if template in grouped:
+                known = groups.get(template) or Group(
+                    f"group {len(groups) + 1}", template, {}, _starts_of(template, {})
+                )
+                groups[template] = known.with_member(name, values)
+        members = {name: group for group in groups.values() for name in group.members}
+        adding = _Adding(cls())
+        roots: dict[str, Query] = {}
+        for query in script.queries.values():
+            group = members.get(query.name)
+            whole = query if group is None else group.query
+            if whole.name not in roots:
+                roots[whole.name] = Query(whole.name, adding.add(whole, steps_of(whole), _size(group)))
+        network = Network(adding.streams, tuple(adding.operators), tuple(roots.values()))
+        return cls(
+            network,
+            adding.steps,
+            dict(script.queries),
+            {group.name: group for group in groups.values()},
+            templates,
+            len(adding.operators) + len(groups),
+        )
+
+    def runs_as(self, name: str) -> str:
+        """Return what the network calls a query: its own name, or that of its group."""
+        return self._group_names.get(name, name)
+
+    def served_by(self, name: str) -> tuple[str, ...]:
+        """Return the queries behind a query of the network: itself, or the members of a group."""
+        group = self.groups.get(name)
+        return (name,) if group is None else tuple(group.members)
+
+    @cached_property
+    def roots(self) -> Mapping[str, tuple[str, ...]]:
+        """The queries of the network whose results an operator makes, by operator."""
+        found: dict[str, tuple[str, ...]] = {}
+        for query in self.network.queries:
+            found[query.root] = (*found.get(query.root, ()), query.name)
+        return found
+
+    @cached_property
+    def _group_names(self) -> Mapping[str, str]:
+        return {name: group.name for group in self.groups.values() for name in group.members}
+
+    def with_query(
+        self, query: QueryDef, starts: Mapping[str, int] | None = None, may_group: MayGroup = always
+    ) -> "Plan":
+        """Return the plan with one more query, which sees rows from `starts` on, by stream.
+
+        If another of the same form is there, the two are not joined into one at once: the new query founds a
+        group for all that follow, and the older one goes on as it was.
+        """
+        found = template_of(query)
+        if found is None:
+            return self._with_steps(query, steps_of(query, starts))
+        template, values = found
+        plan = replace(
+            self, queries={**self.queries, query.name: query}, templates={**self.templates, query.name: found}
+        )
+        since = _starts_of(template, starts or {})
+        for group in self.groups.values():
+            if group.template == template and group.starts == since:
+                return plan._with_group(group.with_member(query.name, values))
+        alike = [others for other, others in self.templates.values() if other == template]
+        if not alike or values in alike or not may_group(template):
+            return plan._with_steps(query, steps_of(query, starts))
+        group = Group(f"group {self.used + 1}", template, {}, since).with_member(query.name, values)
+        return replace(plan, used=self.used + 1)._founding(group, steps_of(group.query, starts))
+
+    def _founding(self, group: Group, steps: Steps) -> "Plan":
+        plan = self._with_steps(group.query, steps, _size(group))
+        return replace(plan, queries=self.queries, groups={**self.groups, group.name: group})
+
+    def _with_group(self, group: Group) -> "Plan":
+        return replace(self, groups={**self.groups, group.name: group})
+
+    def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1) -> "Plan":
+        adding = _Adding(self)
+        root = adding.add(query, steps, members)
+        return replace(
+            self,
+            network=self.network.register(query.name, root, adding.operators, adding.streams),
+            steps={**self.steps, **adding.steps},
+            queries={**self.queries, query.name: query},
+            used=self.used + len(adding.operators),
+        )
+
+    def without_query(self, name: str) -> "Plan":
+        """Return the plan without a query and what only it used."""
+        plan = replace(
+            self,
+            queries={each: query for each, query in self.queries.items() if each != name},
+            templates={each: template for each, template in self.templates.items() if each != name},
+        )
+        alone = self.runs_as(name)
+        if alone in self.groups:
+            group = self.groups[alone].without(name)
+            if group.members:
+                return plan._with_group(group)
+            plan = replace(plan, groups={each: other for each, other in self.groups.items() if each != alone})
+        return plan._on(self.network.unregister(alone))
+
+    def _on(self, network: Network) -> "Plan":
+        names = {operator.name for operator in network.operators}
+        return replace(
+            self, network=network, steps={each: step for each, step in self.steps.items() if each in names}
+        )
+
+    def with_ending(
+        self, name: str, starts: Mapping[str, int], ends: Mapping[str, int]
+    ) -> tuple["Plan", Mapping[Edge, Edge]]:
+        """Return the plan in which a query sees no rows from `ends` on, and which queues took over which.
+
+        To its windows the streams end there, which changes what a row window holds. So its join becomes its own,
+        and what waits for the join it left, and behind that, waits for the new one too. Without windows nothing
+        changes: rows from `ends` on are left out of its results.
+        """
+        query, alone = self.queries[name], self.runs_as(name)
+        if len(query.streams) == 1:
+            return self, {}
+        old_root = self.network.query(alone).root
+        if alone in self.groups:
+            group = self.groups[alone]
+            own = replace(
+                group, name=f"group {self.used + 1}", members={name: group.members[name]}, starts=_NOBODY
+            )
+            left = replace(self, used=self.used + 1)._founding(own, steps_of(own.query, starts, ends))
+            root = left.network.query(own.name).root
+            rest = group.without(name)
+            after = left._with_group(rest)
+            if not rest.members:
+                there = {each: other for each, other in after.groups.items() if each != alone}
+                after = replace(after, groups=there)._on(after.network.unregister(alone))
+        else:
+            steps = steps_of(query, starts, ends)
+            left = self._with_steps(replace(query, name=f"{name} (ending)"), steps)
+            root = left.network.query(f"{name} (ending)").root
+            network = left.network.unregister(name)
+            *others, _ = network.queries
+            network = Network(network.streams, network.operators, (*others, Query(name, root)))
+            after = replace(left, queries=self.queries)._on(network)
+        return after, _moved(left.network, old_root, root)
+
+    def measured(self, network: Network) -> "Plan":
+        """Return the plan with the same network, newly measured."""
+        return replace(self, network=network)
+
+    def join(self, name: str) -> Join:
+        """Return what the operator of that name does, which is to join."""
+        step = self.steps[name]
+        assert isinstance(step, Join)
+        return step
+
+    def ordered(self, name: str, orders: tuple[tuple[int, ...], ...]) -> "Plan":
+        """Return the plan in which the rows of a join probe in these orders."""
+        return replace(self, steps={**self.steps, name: replace(self.join(name), orders=orders)})
+
+    def type_of(self, node: str, column: str) -> str:
+        """Return Spark's type of a column that a stream or an operator below the results sends on."""
+        step = self.steps.get(node)
+        if step is None:
+            relations = (item.relation for query in self.queries.values() for item in query.items)
+            found = next(each.column(column) for each in relations if each.name == node)
+            assert found is not None
+            return found.type.name
+        if isinstance(step, Lookup) and column in step.makes:
+            found = step.table.column(step.makes[column])
+            assert found is not None
+            return found.type.name
+        inputs = self.network.operator(node).inputs
+        if isinstance(step, Join):
+            port, _, rest = column.removeprefix("__p").partition("_")
+            return self.type_of(inputs[int(port)], rest)
+        return self.type_of(inputs[0], column)
+
+    def wanted(self) -> dict[Edge, Columns]:
+        """Return for every queue the columns that its operator, and what follows it, will read of its rows.
+
+        Everything else can be left behind before it: projections are pushed down to the logs.
+        """
+        found: dict[Edge, Columns] = {}
+        for operator in reversed(self.network.operators):
+            out = self.network.out_edges.get(operator.name, ())
+            after: Columns = frozenset().union(*(found[edge] for edge in out))
+            needed = self.steps[operator.name].reads(after)
+            found.update(zip(self.network.in_edges[operator.name], needed, strict=True))
+        return found
+
+
+class _Adding:
+    """Queries on their way into a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.operators: list[Operator] = []
+        self.steps: dict[str, Step] = {}
+        self._rates: dict[str, float] = {}
+        self._sizes: dict[str, int] = {}
+        self._known = {_meaning(op): op.name for op in plan.network.operators}
+        self._used = plan.used
+        self._members = 1
+        self._selectivity = {op.name: op.selectivity for op in plan.network.operators}
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams that the queries read."""
+        return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
+
+    def add(self, query: QueryDef, steps: Steps, members: int = 1) -> str:
+        """Add the operators of a query that are not there yet, and return the one that makes its result."""
+        self._members = members
+        for item in query.streams:
+            self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
+            self._sizes[item.relation.name] = item.relation.row_bytes
+        tops: list[str] = []
+        paths: list[tuple[str, ...]] = []
+        shares: list[float] = []
+        for stream, chain in zip(steps.streams, steps.chains, strict=True):
+            path = list(self._in_a_row(stream, chain))
+            tops.append(path[-1] if path else stream)
+            paths.append(tuple(path))
+            share = 1.0
+            for name in path:
+                share *= float(self._selectivity[name])
+            shares.append(max(share, _LEAST))
+        top = tops[0]
+        if steps.join is not None:
+            ports = tuple(replace(port, path=path) for port, path in zip(steps.join.ports, paths, strict=True))
+            top = self._join(replace(steps.join, ports=ports), tops, shares)
+        for name in self._in_a_row(top, steps.tail):
+            top = name
+        return top
+
+    def _in_a_row(self, below: str, steps: Iterable[Step]) -> Iterator[str]:
+        for step in steps:
+            assert isinstance(step, Select | Lookup | Project)
+            kind = type(step).__name__.lower()
+            constants = isinstance(step, Lookup) and step.table.is_constants
+            below = self._intern(
+                Operator(
+                    self._name(kind),
+                    (below,),
+                    COSTS[kind],
+                    SELECTIVITIES["select"] * self._members if constants else SELECTIVITIES[kind],
+                    kind=kind,  # type: ignore[arg-type]
+                    expression=step.sql,
+                ),
+                step,
+            )
+            yield below
+
+    def _join(self, step: Join, tops: list[str], shares: list[float]) -> str:
+        """Add a join. A network counts a row window in rows that reach the join, a script before WHERE."""
+        windows, held = [], 1.0
+        for port, share in zip(step.ports, shares, strict=True):
+            rate = self._rates[port.stream]
+            if port.window.kind == "rows":
+                size = port.window.size * share
+                held *= size
+            else:
+                size = max(port.window.size, 1) / 1e6
+                held *= size * rate * share
+            windows.append(Window(port.window.kind, max(size, _LEAST)))
+        mean_others = held ** ((len(windows) - 1) / len(windows))
+        operator = Operator(
+            self._name("join"),
+            tuple(tops),
+            COSTS["join"],
+            min(1.0, FANOUT / max(mean_others, 1.0)),
+            kind="join",
+            windows=tuple(windows),
+            expression=step.sql,
+        )
+        return self._intern(operator, step)
+
+    def _name(self, kind: str) -> str:
+        return f"{kind}.{self._used + len(self.operators) + 1}"
+
+    def _intern(self, operator: Operator, step: Step) -> str:
+        name = self._known.setdefault(_meaning(operator), operator.name)
+        if name == operator.name:
+            self.operators.append(operator)
+            self.steps[name] = step
+            self._selectivity[name] = operator.selectivity
+        return name
+
+
+_NOBODY = (("", -1),)
+"""The starts of a group that no other query can join."""
+
+
+def _starts_of(template: QueryTemplate, starts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Return from where on the windows of a form see rows; without windows it does not matter."""
+    streams = template.query.streams
+    return tuple((item.relation.name, starts.get(item.relation.name, 0)) for item in streams) * (len(streams) > 1)
+
+
+def _size(group: Group | None) -> int:
+    return 1 if group is None else len(group.members)
+
+
+def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:
+    """Return which queue below one operator stands where below another, the same but for its windows."""
+    moved: dict[Edge, Edge] = {}
+    pending = [(old, new)]
+    while pending:
+        old, new = pending.pop()
+        if old == new:
+            continue
+        below = zip(network.operator(old).inputs, network.operator(new).inputs, strict=True)
+        for port, (source, other) in enumerate(below):
+            moved[Edge(source, old, port)] = Edge(other, new, port)
+            pending.append((source, other))
+    return moved
+
+
+def _meaning(operator: Operator) -> tuple[object, ...]:
+    """Return what makes it the same as another; a join's sizes of windows change as selectivities are measured."""
+    return operator.kind, operator.inputs, operator.expression

@@ -1,0 +1,59 @@
+"""How far a run goes through a plan from an entry on: which joins it reaches, what leaves it."""
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.network import Edge
+from penstock.plan.plan import Plan
+from penstock.plan.steps import Join
+
+
+@dataclass(frozen=True)
+class Reach:
+    """From one entry of a unit on: the joins that a run reaches, and whether it makes anything but for them."""
+
+    joins: tuple[Edge, ...]
+    other: bool
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether a run may go on at any time: it makes something for which no other stream is waited for."""
+        return self.other or not self.joins
+
+
+def reach_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Reach:
+    """Follow a run from an entry up to the joins: what lies behind those waits for other streams."""
+    reached = list(_walk(plan, [entry], through, past_joins=False))
+    joins = tuple(edge for edge in reached if isinstance(plan.steps[edge.target], Join))
+    return Reach(joins, any(_leaves(plan, edge.target, through) for edge in reached if edge not in joins))
+
+
+def joins_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Iterator[Edge]:
+    """Return the edges into joins that a run passes from an entry on."""
+    for edge in _walk(plan, [entry], through):
+        if isinstance(plan.steps[edge.target], Join):
+            yield edge
+
+
+def leaving(plan: Plan, entries: Iterable[Edge], through: Set[Edge]) -> list[str]:
+    """Return the operators of a run whose output leaves it, as results or into queues."""
+    reached = dict.fromkeys(edge.target for edge in _walk(plan, entries, through))
+    return [name for name in reached if _leaves(plan, name, through)]
+
+
+def _leaves(plan: Plan, operator: str, through: Set[Edge]) -> bool:
+    return operator in plan.roots or any(edge not in through for edge in plan.network.out_edges.get(operator, ()))
+
+
+def _walk(plan: Plan, entries: Iterable[Edge], through: Set[Edge], *, past_joins: bool = True) -> Iterator[Edge]:
+    pending = list(entries)
+    seen = set(pending)
+    while pending:
+        edge = pending.pop()
+        yield edge
+        if past_joins or not isinstance(plan.steps[edge.target], Join):
+            onward = plan.network.out_edges.get(edge.target, ())
+            fresh = [each for each in onward if each in through and each not in seen]
+            seen.update(fresh)
+            pending += fresh

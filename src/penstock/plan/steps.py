@@ -1,0 +1,181 @@
+"""What an operator does, in Spark SQL: the executable side of a network's operators.
+
+Columns have plain names. Those of the stream keep theirs; a stored table's become ``__0_owner``, the port's of
+a join ``__p0_src``. Beside them every row carries ``__seq0`` (one for each stream of a join), its time ``__t`` and
+its arrival ``__a``, in microseconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.language.names import named
+from penstock.language.statements import TableDef, WindowDef
+
+TIME, ARRIVAL = "__t", "__a"
+Columns = frozenset[str]
+
+
+def seq(place: int) -> str:
+    """Return the name of the column with the sequence number of the stream at that place."""
+    return f"__seq{place}"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit that a stored table sets to a column of the input: at least so much (`lower`), or at most."""
+
+    column: str
+    limit: str
+    lower: bool
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition as SQL, the columns it reads, and for a join which ports they are of.
+
+    One that computes, and may fail on a row that another condition keeps away from it, is `late`.
+    """
+
+    sql: str
+    columns: Columns
+    ports: frozenset[int] = frozenset()
+    late: bool = False
+    equal: tuple[tuple[int, str], tuple[int, str]] | None = None
+    """Of a join: the two columns, each with its port, that it asks to be equal, if it is that."""
+    bounds: tuple[Bound, ...] = ()
+    """Of a join with constants: what it asks of a column, if it is a range of numbers."""
+
+
+@dataclass(frozen=True)
+class Select:
+    """WHERE on one input."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def sql(self) -> str:
+        """All conditions as one."""
+        return " AND ".join(f"({condition.sql})" for condition in self.conditions)
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return which columns it needs of its input to make those that are wanted."""
+        return (wanted.union(*(condition.columns for condition in self.conditions)),)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A join with a stored table; the table is ``t``, the input ``s``. Without conditions, the product."""
+
+    table: TableDef
+    prefix: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def sql(self) -> str:
+        """The join as a reader would write it."""
+        return f"JOIN {self.table.name} t ON {self.condition or 'true'}"
+
+    @property
+    def condition(self) -> str:
+        """All conditions as one."""
+        return " AND ".join(f"({condition.sql})" for condition in self.conditions)
+
+    def named(self, column: str) -> str:
+        """Return what the table's column is called in the result."""
+        return f"{self.prefix}{column}"
+
+    @property
+    def makes(self) -> Mapping[str, str]:
+        """The columns it adds, each with the table's own name for it."""
+        return {self.named(column.name): column.name for column in self.table.columns}
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return which columns it needs of its input to make those that are wanted."""
+        needed = wanted.union(*(condition.columns for condition in self.conditions))
+        return (needed.difference(self.makes),)
+
+
+@dataclass(frozen=True)
+class Project:
+    """The result's columns."""
+
+    columns: tuple[tuple[str, str], ...]
+    uses: Columns
+    streams: int
+
+    @property
+    def sql(self) -> str:
+        """The list behind SELECT."""
+        return ", ".join(named(expression, name) for expression, name in self.columns)
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return which columns it needs of its input, whatever is wanted."""
+        return (self.uses,)
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input of a window join: its stream, its window, and what its rows pass before they reach it."""
+
+    stream: str
+    window: WindowDef
+    path: tuple[str, ...]
+    """The operators below the join, leaf first."""
+    start: int = 0
+    """The first sequence number that the query sees."""
+    end: int | None = None
+    """The first that it does not see any more, once it was dropped."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """A window join of several streams: a row of one probes the windows of the others."""
+
+    ports: tuple[Port, ...]
+    conditions: tuple[Condition, ...]
+    orders: tuple[tuple[int, ...], ...] = ()
+    """For every port, the others in the order in which its rows probe them; none: as written."""
+
+    @property
+    def sql(self) -> str:
+        """Windows and conditions, as a reader would write them."""
+        windows = " × ".join(f"{port.stream} {port.window}" for port in self.ports)
+        conditions = " AND ".join(f"({condition.sql})" for condition in self.conditions)
+        starts = ", ".join(f"{port.stream} {port.start}" for port in self.ports if port.start)
+        ends = ", ".join(f"{port.stream} {port.end}" for port in self.ports if port.end is not None)
+        seen = (f" FROM {starts}" if starts else "") + (f" UP TO {ends}" if ends else "")
+        return windows + (f" ON {conditions}" if conditions else "") + seen
+
+    @staticmethod
+    def named(port: int, column: str) -> str:
+        """Return what an input's column is called in the result."""
+        return f"__p{port}_{column}"
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return which columns it needs of each input to make those that are wanted."""
+        needed = wanted.union(*(condition.columns for condition in self.conditions))
+        found = []
+        for port in range(len(self.ports)):
+            prefix = self.named(port, "")
+            found.append(frozenset(name[len(prefix) :] for name in needed if name.startswith(prefix)))
+        return tuple(found)
+
+    def order_from(self, port: int) -> tuple[int, ...]:
+        """Return the order in which a row of `port` probes the others."""
+        return self.orders[port] if self.orders else self.written_from(port)
+
+    def written_from(self, port: int) -> tuple[int, ...]:
+        """Return the order in which a row of `port` would probe the others as written, connected ones first."""
+        taken, left = [port], [other for other in range(len(self.ports)) if other != port]
+        while left:
+            linked = [
+                other
+                for other in left
+                if any(other in c.ports and c.ports <= {*taken, other} for c in self.conditions)
+            ]
+            taken.append((linked or left)[0])
+            left.remove(taken[-1])
+        return tuple(taken[1:])
+
+
+Step = Select | Lookup | Project | Join

@@ -1,0 +1,117 @@
+"""The gate of a stream: every row gets its number; the late and the malformed are turned away with a reason.
+
+Of the others, the stream's drop box keeps its share.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.formats.json_rows import as_object, json_lines
+from penstock.formats.times import seconds
+from penstock.language.statements import StreamDef
+from penstock.plan.columns import Micros, stamped, typed
+from penstock.shedding.drop_box import DropBox
+
+BAD = "__bad"
+"""The column in which a reader says why a row does not fit."""
+
+RAW = "__raw"
+"""The column in which a reader keeps the text of a row that does not fit."""
+
+REJECTED = pa.schema([("seq", pa.int64()), ("kind", pa.string()), ("reason", pa.string()), ("row", pa.string())])
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Rows from a source: declared columns, perhaps ``__bad``; when they arrived; their times, where it knows."""
+
+    rows: pa.Table
+    arrival_us: int | Micros
+    times_us: Micros | None = None
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """Rows that passed, rows that did not, how many were dropped, and where the stream stands then."""
+
+    rows: pa.Table
+    rejected: pa.Table
+    next_sequence: int
+    newest: int | None
+    dropped: int = 0
+
+
+def admitted(
+    definition: StreamDef, arrived: Arrived, next_sequence: int, newest: int | None, box: DropBox | None = None
+) -> Admitted:
+    """Number the rows, find their times, turn away what is malformed or late; then drop what the box says.
+
+    A row is late if its time is more than the lateness before the newest time of the rows before it, dropped ones
+    included. That is a matter of the sequence alone, so a replay decides alike.
+    """
+    rows = arrived.rows
+    count = rows.num_rows
+    sequence = np.arange(next_sequence, next_sequence + count, dtype=np.int64)
+    bad = rows.column(BAD).combine_chunks() if BAD in rows.column_names else pa.nulls(count, pa.string())
+    arrivals = np.broadcast_to(np.asarray(arrived.arrival_us, dtype=np.int64), (count,))
+    table = typed(rows, definition.columns)
+    name = definition.column(definition.timestamp).name if definition.timestamp else None  # type: ignore[union-attr]
+    if arrived.times_us is not None:
+        times = arrived.times_us
+    elif name is not None:
+        column = table.column(name).combine_chunks()
+        nameless = pc.if_else(pc.is_null(column), f"no time: column {name} is NULL", pa.scalar(None, pa.string()))
+        bad = pc.coalesce(bad, nameless)
+        times = np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    else:
+        times = arrivals
+    fits = np.asarray(pc.is_null(bad).to_numpy(zero_copy_only=False), dtype=bool)
+    newest_before = _newest_before(times, fits, newest)
+    late = fits & (times < newest_before - definition.lateness_us)
+    good = fits & ~late
+    fitting = int(good.sum())
+    if box is not None and box.keep < 1:
+        good &= box.keeps(sequence)
+    kept = stamped(table.filter(pa.array(good)), sequence[good], times[good], arrivals[good])
+    rejected = _rejected(definition, rows, table, sequence, bad, np.where(late, newest_before - times, 0))
+    latest = newest
+    if fits.any():
+        latest = int(times[fits].max()) if newest is None else max(newest, int(times[fits].max()))
+    return Admitted(kept, rejected, next_sequence + count, latest, fitting - kept.num_rows)
+
+
+def _newest_before(times: Micros, fits: np.ndarray, newest: int | None) -> Micros:
+    """Return for every row the latest time of the rows before it."""
+    least = np.iinfo(np.int64).min // 2
+    seen = np.where(fits, times, least)
+    before = np.empty_like(seen)
+    if len(seen):
+        before[0] = least if newest is None else newest
+        np.maximum.accumulate(seen[:-1], out=before[1:])
+        np.maximum(before, before[0], out=before)
+    return before
+
+
+def _rejected(
+    definition: StreamDef, rows: pa.Table, table: pa.Table, sequence: Micros, bad: pa.Array, late_by: Micros
+) -> pa.Table:
+    """Return the rows that were turned away, each as JSON under the names or paths that it is read by."""
+    away = np.asarray(pc.is_valid(bad).to_numpy(zero_copy_only=False), dtype=bool) | (late_by > 0)
+    if not away.any():
+        return REJECTED.empty_table()
+    mask = pa.array(away)
+    kinds = np.where(late_by > 0, "late", "malformed")[away]
+    allowed = f"older than the newest row before it, and lateness is {seconds(definition.lateness_us)}"
+    reasons = [
+        reason or f"{seconds(late)} {allowed}"
+        for reason, late in zip(bad.filter(mask).to_pylist(), late_by[away].tolist(), strict=True)
+    ]
+    named = table.rename_columns([column.path or column.name for column in definition.columns])
+    texts = json_lines(named.filter(mask))
+    if RAW in rows.column_names:
+        raw = rows.column(RAW).filter(mask).to_pylist()
+        texts = [as_object(each) if each else text for each, text in zip(raw, texts, strict=True)]
+    return pa.table([sequence[away], kinds.tolist(), reasons, texts], schema=REJECTED)

@@ -1,0 +1,77 @@
+"""What can be known to be wrong before Spark is started; nothing here needs PySpark."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.errors import QosError, RunError, ScriptError
+from penstock.language.script import Script
+from penstock.language.statements import StreamDef
+from penstock.policies import Policy, policy_named
+from penstock.qos import Goals
+from penstock.qos.settings import PolicySettings
+from penstock.runtime.memory_limit import CHUNK_ROWS, CHUNK_US, check_memory
+
+
+def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:
+    """Raise if a script cannot run: its own text is wrong, no end in sight, a file that is not there."""
+    if policy is not None:
+        policy_named(policy)
+    if not script.streams:
+        raise RunError(f"{script.name}: a script that runs needs a stream: CREATE STREAM …")
+    check_settings(script)
+    if seconds is not None and seconds <= 0:
+        raise RunError(f"a run takes a positive number of seconds, not {seconds:g}")
+    for stream in script.streams.values():
+        if drain and seconds is None and _endless(stream):
+            raise RunError(
+                f"stream {stream.name} never ends, so the run would not: give it rows = … or seconds = …, "
+                "or say --seconds"
+            )
+    for relation in (*script.streams.values(), *script.tables.values()):
+        if "path" in relation.options and relation.source != "structured":
+            what = "stream" if isinstance(relation, StreamDef) else "table"
+            found_path(script.folder, relation.options["path"], f"{what} {relation.name}")
+
+
+def check_settings(script: Script) -> None:
+    """Raise if a setting is wrong, however the script is run. `penstock explain` and a run both call this."""
+    settings = script.settings
+    policy_named(settings.get("policy", "fifo"))
+    policy_settings(script)
+    if "memory" in settings:
+        chunk_rows, chunk_us = settings.get("chunk_rows", CHUNK_ROWS), settings.get("chunk_time", CHUNK_US)
+        check_memory(settings["memory"], script.streams.values(), chunk_rows, chunk_us)
+
+
+def policy_settings(
+    script: Script, qos: Goals | str | Mapping[str, float] | None = None, selector: str | None = None
+) -> PolicySettings:
+    """Return how the policy of a script is chosen; goals and a selector that are given go before its own."""
+    given = {name: value for name, value in (("qos", qos), ("selector", selector)) if value is not None}
+    try:
+        said = PolicySettings.of(
+            {name: value for name, value in script.settings.items() if name not in given}, script.queries
+        )
+    except QosError as error:
+        raise ScriptError(f"{script.name}: {error}") from error
+    for name, value in given.items():
+        said = said.with_setting(name, value, script.queries)
+    return said
+
+
+def _endless(stream: StreamDef) -> bool:
+    goes_on = stream.source in ("bursty", "poisson") or bool(stream.options.get("repeat"))
+    return goes_on and not {"rows", "seconds"} & stream.options.keys()
+
+
+def found_path(folder: Path, written: str, what: str) -> Path:
+    """Return a path of a script: absolute, beside the script, or in the working folder; or a pattern there."""
+    given = Path(written).expanduser()
+    for found in (folder / given, Path.cwd() / given):
+        try:
+            if found.exists() or any(found.parent.glob(found.name)):
+                return Path(os.path.normpath(found.absolute()))
+        except (OSError, ValueError) as error:
+            raise RunError(f"{what}: {written!r} is not a path: {error}") from error
+    raise RunError(f"{what}: there is no file or folder {written!r} (looked in {folder.absolute()})")

@@ -1,0 +1,208 @@
+"""What a running system learns: what jobs cost, what operators let through, how queries fare."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from statistics import geometric_mean
+
+import numpy as np
+from scipy.optimize import nnls
+
+from penstock.network import Network, Number, Operator
+from penstock.spark.job import Outcome
+
+ALPHA = 0.175
+"""Weight of the newest measure, SCLP08 §9."""
+SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
+"""What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
+RECENT = 32
+"""Jobs from which that is estimated."""
+ESTIMATED_EVERY = 5
+_WEIGHT = 0.1
+"""Of what was assumed, beside a job's 1; in squares, a hundredth."""
+_LEAST_COST = 1e-9
+_LEAST_SELECTIVITY = 1e-6
+
+
+class CostModel:
+    """The cost of serving n rows: c0 + b + w·window + n·cost (DESIGN §1), learnt from the jobs that ran."""
+
+    def __init__(self) -> None:
+        self.setup_s, self.unit_s, self.window_row_s = SETUP_S, UNIT_S, WINDOW_ROW_S
+        self.pace = 1.0
+        """How long rows took in recent jobs, compared with what the network said then."""
+        self.jobs = 0
+        self.busy_s = 0.0
+        self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
+        self._costs: dict[str, tuple[float, ...]] = {}
+        """Seconds a row, for each input of an operator."""
+        self._ran: set[tuple[str, int]] = set()
+        """Inputs of operators that ran: the first time says more about Spark's compiler than about their rows."""
+        self._selectivities: dict[str, float] = {}
+        self._chunk_rows = 0.0
+
+    def estimate(self) -> None:
+        """Estimate c0, b and w from recent jobs, by non-negative least squares of the relative errors.
+
+        What was assumed at first counts a little, like a hundredth of a job: so what the jobs do not tell apart,
+        as c0 and b where all have one unit, is shared out as was assumed.
+        """
+        if not self.is_measured:
+            return
+        units, window_rows, work, seconds = np.array(self._recent).T
+        assumed = np.array([SETUP_S, UNIT_S, WINDOW_ROW_S, 1.0])
+        seen = np.stack([np.ones(len(seconds)), units, window_rows, work], axis=1) * assumed / seconds[:, None]
+        found, _ = nnls(
+            np.concatenate([seen, np.eye(4) * _WEIGHT]), np.concatenate([np.ones(len(seconds)), [_WEIGHT] * 4])
+        )
+        self.setup_s, self.unit_s, self.window_row_s, self.pace = (
+            max(float(each), 1e-12) for each in found * assumed
+        )
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether enough jobs ran to say what one costs."""
+        return len(self._recent) >= ESTIMATED_EVERY
+
+    @property
+    def chunk_rows(self) -> float:
+        """Mean number of rows a job took."""
+        return max(self._chunk_rows, 1.0)
+
+    def overhead_s(self, window_rows: float) -> float:
+        """Return what a run of one unit costs before its first row: the job, the unit, the windows it scans."""
+        return self.setup_s + self.unit_s + self.window_row_s * window_rows
+
+    def record(self, network: Network, outcome: Outcome, rows: int, seconds: float, units: int = 1) -> None:
+        """Learn from a job: selectivities from its counts, costs from its time, shared as was thought."""
+        self.jobs += 1
+        self.busy_s += seconds
+        self._chunk_rows = rows if self.jobs == 1 else moving_average(self._chunk_rows, rows)
+        known = network.operator_by_name
+        work = {name: taken for name, taken in outcome.taken.items() if taken and name in known}
+        for name, taken in work.items():
+            fanout = outcome.made[name] / taken
+            self._selectivities[name] = moving_average(self._selectivities.get(name, fanout), fanout)
+        inputs = {name: _served(name, outcome.ports.get(name)) for name in work}
+        thought = sum(_seconds(known[name], taken, outcome.ports.get(name)) for name, taken in work.items())
+        seconds = max(seconds, 1e-6)
+        self._recent.append((units, outcome.window_rows, thought, seconds))
+        if self.jobs % ESTIMATED_EVERY == 0:
+            self.estimate()
+        overhead = self.overhead_s(outcome.window_rows) + (units - 1) * self.unit_s
+        spent = max(seconds - overhead, _LEAST_COST)
+        if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
+            ratio = min(max(spent / thought, 0.1), 10.0)
+            for name in (name for name, some in inputs.items() if some <= self._ran):
+                before = tuple(map(float, known[name].costs))
+                found = list(self._costs.get(name, before))
+                by_input = outcome.ports.get(name)
+                for place, cost in enumerate(before):
+                    if by_input is None or by_input[place]:
+                        found[place] = moving_average(found[place], max(cost * ratio, _LEAST_COST))
+                self._costs[name] = tuple(found)
+        self._ran.update(*inputs.values())
+
+    def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
+        """Take these for what a row of each input costs an operator, and makes, until it is measured again."""
+        self._costs[name] = tuple(max(cost, _LEAST_COST) for cost in costs)
+        if fanout is not None:
+            self._selectivities[name] = fanout
+
+    def of(self, name: str) -> tuple[float, ...] | None:
+        """Return what a row of each input costs an operator, as far as is known."""
+        return self._costs.get(name)
+
+    def selectivity(self, name: str) -> float | None:
+        """Return how many rows an operator makes of one, if that was measured."""
+        return self._selectivities.get(name)
+
+    def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
+        """Return the network with what was learnt; joins so that their fanout is the measured."""
+        known = network.operator_by_name
+        selectivities: dict[str, float] = {}
+        read = {stream.name for stream in network.streams}
+        rates = {name: rate for name, rate in rates.items() if rate > 0 and name in read}
+        if any(operator.kind == "join" for operator in network.operators):
+            network = network.measured(rates=rates)
+        for name, measured in self._selectivities.items():
+            if name not in known:
+                continue
+            if known[name].kind == "join":
+                edges = network.in_edges[name]
+                thought = float(sum(network.fanout[edge] for edge in edges)) / len(edges)
+                share = float(known[name].selectivity) * max(measured, _LEAST_SELECTIVITY) / max(thought, 1e-12)
+                selectivities[name] = max(share, 1e-15)
+            else:
+                most = 1.0 if known[name].kind in ("select", "project") else float("inf")
+                selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
+        costs = {name: cost for name, cost in self._costs.items() if name in known}
+        by_name: dict[str, Number | tuple[Number, ...]] = {**_expected(known, costs)}
+        by_name |= {name: cost if len(cost) > 1 else cost[0] for name, cost in costs.items()}
+        network = network.measured(costs=by_name, selectivities=selectivities, rates=rates)
+        ideals = {query.name: self.ideal_s(network, query.name) for query in network.queries}
+        return network.measured(ideals=ideals)
+
+    def ideal_s(self, network: Network, query: str) -> float:
+        """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
+        return self.setup_s + self.unit_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
+
+
+def _served(name: str, by_input: tuple[int, ...] | None) -> set[tuple[str, int]]:
+    """Return the inputs of an operator from which rows came; one, where it is not known which."""
+    return {(name, place) for place, rows in enumerate(by_input) if rows} if by_input else {(name, 0)}
+
+
+def _seconds(operator: Operator, rows: int, by_input: tuple[int, ...] | None) -> float:
+    """Return how long rows were thought to take, by the input they came from if that is known."""
+    if by_input is None:
+        return rows * float(max(operator.costs))
+    return sum(some * float(cost) for some, cost in zip(by_input, operator.costs, strict=True))
+
+
+def _expected(known: Mapping[str, Operator], costs: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
+    """Return what operators may cost that were not measured: the geometric mean of those of their kind.
+
+    Not the latest, nor the arithmetic mean: a few dear ones would make all the others look dear.
+    """
+    by_kind: dict[str, list[float]] = {}
+    for name, cost in costs.items():
+        by_kind.setdefault(known[name].kind, []).append(geometric_mean(cost))
+    usual = {kind: geometric_mean(measured) for kind, measured in by_kind.items()}
+    return {name: usual[operator.kind] for name, operator in known.items() if operator.kind in usual}
+
+
+def moving_average(old: float, new: float) -> float:
+    """Return the average after one more measure; the newest weighs most."""
+    return (1 - ALPHA) * old + ALPHA * new
+
+
+@dataclass
+class Spread:
+    """Average, maximum and ℓ2 norm of a growing set of numbers (PAPERS §2), and the recent average."""
+
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    most: float = 0.0
+    recent: float = 0.0
+
+    def merge(self, count: int, total: float, squares: float, most: float) -> None:
+        """Take in numbers of which only these sums are known; there is at least one."""
+        mean = total / count
+        self.recent = mean if self.count == 0 else moving_average(self.recent, mean)
+        self.count += count
+        self.total += total
+        self.squares += squares
+        self.most = max(self.most, most)
+
+    @property
+    def mean(self) -> float:
+        """The average."""
+        return self.total / self.count if self.count else 0.0
+
+    @property
+    def l2(self) -> float:
+        """The ℓ2 norm."""
+        return sqrt(self.squares)

@@ -1,0 +1,100 @@
+"""What a run's probes find: of every other stream's log the rows in its window, and only those that match.
+
+A window is a view of the log. Where a join asks that two columns are equal, rows whose key no probing row has are
+left out here, before they are sent to a job: what a probe costs then grows with what it finds, and hardly with the
+length of the window.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.plan import Plan
+from penstock.plan.reach import joins_from
+from penstock.plan.steps import Columns, Join
+from penstock.runtime.stream_log import Chunk, StreamLog
+
+KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+"""Types whose values are equal in Spark where they are in Arrow; numbers with a point are not among them."""
+
+
+@dataclass
+class _Probing:
+    """The rows that come to a join by one edge, from one entry or several."""
+
+    low: float = float("inf")
+    high: float = float("-inf")
+    chunks: list[Chunk] = field(default_factory=list)
+
+    def add(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            self.chunks.append(chunk)
+            self.low = min(self.low, chunk.first_time)
+            self.high = max(self.high, chunk.last_time)
+
+    def column(self, name: str) -> pa.ChunkedArray | None:
+        if any(name not in chunk.table.column_names for chunk in self.chunks):
+            return None
+        return pa.chunked_array([array for chunk in self.chunks for array in chunk.table.column(name).chunks])
+
+
+def probed_windows(
+    plan: Plan,
+    wanted: Mapping[Edge, Columns],
+    streams: Mapping[str, StreamLog],
+    taken: Mapping[Edge, Iterable[Chunk]],
+    through: frozenset[Edge],
+) -> tuple[dict[tuple[str, int, int], pa.Table], dict[tuple[str, int], float]]:
+    """Return for every join a run reaches, port of its rows and other port, the rows of the other's window.
+
+    And for every join and port, over how many seconds the rows spread that probe.
+    """
+    probing: dict[Edge, _Probing] = defaultdict(_Probing)
+    for entry, chunks in taken.items():
+        for edge in joins_from(plan, entry, through):
+            probing[edge].add(chunks)
+    found: dict[tuple[str, int, int], pa.Table] = {}
+    for edge, rows in probing.items():
+        join = plan.join(edge.target)
+        at_hand: dict[int, _Probing | pa.Table] = {edge.port: rows}
+        for other in join.order_from(edge.port):
+            port = join.ports[other]
+            columns = _wanted_at(plan, wanted, edge, port.stream, other, port.path)
+            keys = _keys(join, other, columns, at_hand)
+            low, high = int(rows.low), int(rows.high)
+            window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
+            found[edge.target, edge.port, other] = at_hand[other] = window
+    return found, {(edge.target, edge.port): (rows.high - rows.low) / 1e6 for edge, rows in probing.items()}
+
+
+def _keys(
+    join: Join, other: int, columns: Iterable[str], at_hand: Mapping[int, "_Probing | pa.Table"]
+) -> dict[str, pa.ChunkedArray]:
+    """Return for columns of a window the values that they must be among to match what is there of other ports."""
+    keys: dict[str, pa.ChunkedArray] = {}
+    for condition in join.conditions:
+        for (port, column), (place, name) in (condition.equal, condition.equal[::-1]) if condition.equal else ():
+            if port == other and place in at_hand and column in columns and column not in keys:
+                values = _column(at_hand[place], name)
+                if values is not None and any(fits(values.type) for fits in KEY_TYPES):
+                    keys[column] = values
+    return keys
+
+
+def _column(rows: "_Probing | pa.Table", name: str) -> pa.ChunkedArray | None:
+    if isinstance(rows, _Probing):
+        return rows.column(name)
+    return rows.column(name) if name in rows.column_names else None
+
+
+def _wanted_at(
+    plan: Plan, wanted: Mapping[Edge, Columns], edge: Edge, stream: str, other: int, path: tuple[str, ...]
+) -> list[str]:
+    first = path[0] if path else edge.target
+    edges = [each for each in plan.network.in_edges[first] if each.source == stream]
+    if not path:
+        edges = [each for each in edges if each.port == other]
+    return sorted(frozenset().union(*(wanted[each] for each in edges)))

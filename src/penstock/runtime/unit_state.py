@@ -1,0 +1,92 @@
+"""What the engine knows of a unit: its queues, the joins it reaches, and how many results a run of it can make."""
+
+from collections.abc import Mapping
+from math import inf, prod
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.plan import Plan
+from penstock.plan.reach import Reach, reach_from
+from penstock.plan.steps import Join, Lookup
+from penstock.policies import Unit
+from penstock.runtime.result_limits import most_combinations
+from penstock.runtime.stream_log import Chunk, Queue
+from penstock.spark.job import PARTITION_ROWS, Work
+
+Taken = Mapping[Edge, tuple[Chunk, ...]]
+
+
+class Lane(NamedTuple):
+    """An entry of a unit: the queue there, and how far a run goes from it."""
+
+    edge: Edge
+    reach: Reach
+    queue: Queue
+
+
+class UnitState(NamedTuple):
+    """A unit's entries, the joins it reaches, and the rows that a run takes at most."""
+
+    lanes: list[Lane]
+    joins: list[str]
+    most: int
+    fitting: int
+    """Rows whose results are expected to fill a job."""
+    size: int
+    """Operators that it reaches at most: each may let every row out."""
+    has_lookups: bool
+    """Whether it joins stored tables or constants of groups: nobody counts those here."""
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it can make several results of a row."""
+        return bool(self.joins) or self.has_lookups
+
+
+def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: int, most: int) -> UnitState:
+    """Return what is known of a unit; `fitting` rows are expected to fill a job, and it takes `most` anyway."""
+    lanes = [Lane(edge, reach_from(plan, edge, unit.through), queues[edge]) for edge in unit.entries]
+    joins = [edge.target for lane in lanes for edge in lane.reach.joins]
+    reached = [plan.steps[edge.target] for edge in (*unit.entries, *unit.through)]
+    beside = [
+        plan.steps[name] for step in reached if isinstance(step, Join) for port in step.ports for name in port.path
+    ]
+    lookups = any(isinstance(step, Lookup) for step in (*reached, *beside))
+    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), lookups)
+
+
+def rows_of(served: UnitState, taken: Taken) -> int:
+    """Return how many rows a run took of a unit."""
+    return sum(chunk.rows for lane in served.lanes for chunk in taken.get(lane.edge, ()))
+
+
+def most_results(served: UnitState, taken: Taken, work: Work, *, by_keys: bool = False) -> float:
+    """Return how many results a run of a unit can make at most; by counted keys, if somebody wants to know."""
+    if served.has_lookups:
+        return inf
+    found = float(rows_of(served, taken))
+    for lane in served.lanes:
+        chunks = taken.get(lane.edge, ())
+        for edge in lane.reach.joins if chunks else ():
+            join = work.plan.join(edge.target)
+            others = [other for other in range(len(join.ports)) if other != edge.port]
+            windows = {each: work.probes.get((edge.target, edge.port, each)) for each in others}
+            there = {each: window for each, window in windows.items() if window is not None}
+            if len(there) < len(others):
+                continue  # the run stops before this join
+            if by_keys:
+                rows = pa.concat_tables([chunk.table for chunk in chunks])
+                found += most_combinations(join, edge.port, rows, there)
+            else:
+                found += sum(chunk.rows for chunk in chunks) * prod(window.num_rows for window in there.values())
+    return found * served.size
+
+
+def tasks_of(work: Work) -> int:
+    """Return how many tasks of a job make results at the same time, if there are slots for all of them."""
+    parts: dict[tuple[str, int], int] = {}
+    for (join, port, _), window in work.probes.items():
+        parts[join, port] = max(parts.get((join, port), work.partitions), 1 + window.num_rows // PARTITION_ROWS)
+    return max(sum(parts.values()), work.partitions)

@@ -1,0 +1,86 @@
+"""Whether a run may write to a folder: what is there, whose it is, and whether new results fit to it."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.errors import RunError
+from penstock.language.script import folded
+from penstock.sinks.folder import Manifest, is_older, staged_in
+from penstock.sinks.marker import Marker
+from penstock.sinks.schemas import columns_of
+
+_SHOWN = 5
+
+
+def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) -> None:
+    """Raise an error that says what is there and what can be done, unless a run may write to a folder."""
+    if overwrite and append:
+        raise RunError("results are appended or overwritten, not both")
+    if out.exists() and not out.is_dir():
+        raise RunError(f"{out} is a file; results need a folder")
+    if is_older(out):
+        raise RunError(
+            f"{out} holds results without a manifest, as an older Penstock wrote them: choose another folder, or "
+            "remove them yourself. penstock.read reads them"
+        )
+    marker.check_free()
+    manifest = Manifest.read(out)
+    if not manifest.runs or overwrite or append:
+        return
+    names = list(manifest.queries)
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    listed = ", ".join(names[:_SHOWN]) + more
+    if marker.since is None:
+        raise RunError(
+            f"{out} holds results already ({listed}): choose another folder, add to them (--append), "
+            "or remove them (--overwrite)"
+        )
+    waiting = len(staged_in(out))
+    unpublished = f", {waiting:,} file{'s' * (waiting > 1)} of them not published yet" if waiting else ""
+    raise RunError(
+        f"{out} holds results of a run that broke off, begun {marker.since} ({listed}{unpublished}): "
+        "choose another folder, publish them and add to them (--append), or remove them (--overwrite). "
+        "penstock.read reads them as they are"
+    )
+
+
+class Folders:
+    """The folders of queries in an output folder, as file systems compare them that ignore case."""
+
+    def __init__(self, out: Path, manifest: Manifest, *, overwrite: bool) -> None:
+        self._out = out
+        self._ours = {folded(name): name for name in manifest.queries}
+        self._taken = {} if overwrite else dict(self._ours)
+
+    def take(self, query: str) -> None:
+        """Raise an error if a query's folder is another query's already, or not ours."""
+        key = folded(query)
+        other = self._taken.get(key, query)
+        if other != query:
+            raise RunError(
+                f"query {query} would share the folder of query {other} in {self._out} on file systems that "
+                "ignore case: give it another name"
+            )
+        if key not in self._ours and (self._out / query).exists():
+            raise RunError(
+                f"{self._out / query} is there already, and Penstock did not write it: choose another folder for "
+                "results, or another name for the query"
+            )
+        self._ours[key] = self._taken[key] = query
+
+
+def check_columns(out: Path, query: str, manifest: Manifest, schema: pa.Schema) -> None:
+    """Raise an error that names the column if results of a query do not fit to those in a folder."""
+    there, here = manifest.queries.get(query), columns_of(schema)
+    if there is None:
+        return
+    for name in [*there, *here]:
+        if there.get(name) != here.get(name):
+            said = f"{there.get(name, 'missing')} there and {here.get(name, 'missing')} here"
+            raise RunError(f"query {query} cannot be appended to its results in {out}: column {name} is {said}")
+    if list(there) != list(here):
+        raise RunError(
+            f"query {query} cannot be appended to its results in {out}: columns are in the order "
+            f"{', '.join(there)} there and {', '.join(here)} here"
+        )

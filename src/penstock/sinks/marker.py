@@ -1,0 +1,77 @@
+"""The marker of an output folder: a run writes there now, or broke off."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from penstock.errors import RunError
+from penstock.sinks.folder import RUNNING
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs in one folder are not told apart from a run that broke off
+    fcntl = None  # type: ignore[assignment]
+
+
+class Marker:
+    """The file `_running`. The process that writes to the folder has a lock on it, which ends with the process."""
+
+    def __init__(self, out: Path) -> None:
+        self._path = out / RUNNING
+        self._file: TextIO | None = None
+
+    @property
+    def since(self) -> str | None:
+        """When the run began that writes to the folder or broke off; None: the last run ended well."""
+        try:
+            return str(json.loads(self._path.read_text(encoding="utf-8"))["started"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):  # it was cut off by a crash
+            return "at an unknown time"
+
+    def check_free(self) -> None:
+        """Raise an error if a run writes to the folder now."""
+        if self.since is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                self._lock(file)
+
+    def take(self) -> None:
+        """Mark the folder as written to by this run."""
+        file = self._path.open("a", encoding="utf-8")
+        try:
+            self._lock(file)
+        except RunError:
+            file.close()
+            raise
+        file.truncate(0)
+        json.dump({"started": now(), "process": os.getpid()}, file)
+        file.flush()
+        self._file = file
+
+    def give_back(self, *, ended_well: bool) -> None:
+        """Unlock the folder; the marker stays where the run did not end well."""
+        if self._file is None:
+            return
+        if ended_well:
+            self._path.unlink(missing_ok=True)
+        self._file.close()
+        self._file = None
+
+    def _lock(self, file: TextIO) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunError(
+                f"another run writes to {self._path.parent} (since {self.since}): choose another folder, "
+                "or wait until it ends"
+            ) from error
+
+
+def now() -> str:
+    """Return the time as the marker and the manifest write it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,99 @@
+"""`read`: the results that a run wrote."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from penstock.errors import RunError, nearest
+from penstock.plan.group import QUERY
+from penstock.sinks.folder import GROUPS, Manifest, PartId, parts_in, staged_in
+from penstock.sinks.rolling import Note
+from penstock.sinks.schemas import fitted, plain, schema_of
+
+_TRIES = 100
+_OLDER_QUERY = "query"
+"""The column of a group's files in results of an older Penstock."""
+
+
+def read(out: str | Path, query: str) -> pa.Table:
+    """Return all rows that a run wrote for a query, as an Arrow table.
+
+    `out` is the folder given to `penstock run --out` or `run(out=…)`. Each row is there once, also while a run
+    goes on, and after it broke off.
+    """
+    folder = Path(out)
+    if not folder.is_dir():
+        raise RunError(f"there is no folder {str(out)!r} with results")
+    columns = Manifest.read(folder).queries
+    older = [path.name.removeprefix("query=") for path in folder.glob("query=*") if path.is_dir()]
+    if query in columns:
+        return _read(folder, query, schema_of(columns[query]))
+    if query in older:
+        return _read_older(folder, query)
+    raise RunError(
+        f"there are no results of a query {query!r} in {str(out)!r}.{nearest(query, [*columns, *older])}"
+    )
+
+
+def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
+    for _ in range(_TRIES):
+        # In this order: what is published in between is found twice, and not missed
+        staged = list(_staged(folder, query))
+        try:
+            published = list(_published(folder / query))
+        except FileNotFoundError:  # it was merged with another in between
+            continue
+        until = max((note.until for note, _ in published), default=(0, 0))
+        tables = [rows for note, rows in published if not any(other.holds(note) for other, _ in published)]
+        tables += [rows for part, rows in staged if part > until]
+        return pa.concat_tables([schema.empty_table(), *(fitted(rows, schema) for rows in tables)])
+    raise RunError(f"the files of query {query!r} change all the time; try again")
+
+
+def _published(place: Path) -> Iterator[tuple[Note, pa.Table]]:
+    for _, path in parts_in(place):
+        with pq.ParquetFile(path) as file:
+            note = Note.of(file)
+            if note is not None:
+                yield note, file.read()
+
+
+def _staged(folder: Path, query: str) -> Iterator[tuple[PartId, pa.Table]]:
+    """Return the parts of a query that are not published; a file may be published and gone before it is read."""
+    for each in staged_in(folder):
+        if each.place in (None, query):
+            try:
+                with pq.ParquetFile(each.path) as file:
+                    rows = file.read()
+            except FileNotFoundError:
+                continue
+            rows = _of_query(rows, QUERY, query) if each.place is None else rows
+            if rows.num_rows:  # a group may have other columns
+                yield each.part, rows
+
+
+def _of_query(rows: pa.Table, column: str, query: str) -> pa.Table:
+    return rows.filter(pc.equal(rows.column(column), query)).drop_columns([column])
+
+
+def _read_older(folder: Path, query: str) -> pa.Table:
+    """Return what a Penstock that wrote no manifest has in ``query=NAME``, and in the files of groups."""
+    files = sorted((folder / f"query={query}").glob("[!.]*.parquet"))
+    tables = [pq.ParquetFile(path).read() for path in files]
+    for path in sorted((folder / GROUPS).glob("*/[!.]*.parquet")):
+        if not any(_holds(each, path) for each in files):
+            rows = _of_query(pq.ParquetFile(path).read(), _OLDER_QUERY, query)
+            tables += [rows] if rows.num_rows else []  # a group may have other columns
+    if not tables:
+        raise RunError(f"query {query!r} has no file in {str(folder)!r}")
+    schema = plain(tables[0].schema)
+    return pa.concat_tables([fitted(rows, schema) for rows in tables])
+
+
+def _holds(published: Path, part: Path) -> bool:
+    """Whether a published file holds the rows of a file of a group: it is named after the first and the last."""
+    group, *parts = published.stem.split(".")
+    return group == part.parent.name and parts[0] <= part.stem <= parts[-1]

@@ -1,0 +1,157 @@
+"""When it looks, when it chooses, what starvation does, and that goals, selectors and candidates can change."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import ClassVar
+
+import pytest
+
+from penstock.errors import QosError
+from penstock.policies import POLICIES
+from penstock.qos import (
+    Choice,
+    IntervalStatistics,
+    PolicyChoice,
+    ResultSums,
+    Selection,
+    Situation,
+    selector_named,
+    together,
+)
+
+
+def reading(now, seconds=1.0, count=5.0, waiting=3.0, response=2.0, memory=4.0):
+    return IntervalStatistics(now, seconds, ResultSums(count, count * response, response), memory, memory, waiting)
+
+
+def drive(director, until, count=5.0):
+    """Give it what it asks for, and return what ran from when on."""
+    ran, now = [], 0.0
+    while director.due < until:
+        now, seconds = director.due, director.due - now
+        ran.append((now, director.policy))
+        director.see(reading(now, seconds, count))
+    return ran
+
+
+def test_timetable_of_p04():
+    director = PolicyChoice(Selection("memory", "roulette", ("fifo", "chain", "mtiq"), warmup=5.0))
+    ran = drive(director, 20.0)
+    assert ran[:5] == [(5.0, "fifo"), (6.0, "fifo"), (7.0, "chain"), (8.0, "mtiq"), (9.0, "fifo")]
+    assert [now for now, _ in ran[5:]] == [float(now) for now in range(10, 20)]  # a look every second
+    changes = [now for (now, one), (_, other) in pairwise(ran[5:]) if one != other]
+    assert all((now - 9) % 2 == 0 for now in changes)  # a choice every two
+    exploring = [look.exploring for look in director.chosen.looks]
+    assert exploring == [True] * 5 + [False] * (len(ran) - 5)
+
+
+class Fixed:
+    """Always the first candidate."""
+
+    scores: ClassVar = {}
+
+    def choose(self, situation: Situation) -> Choice:
+        return Choice(situation.candidates[0])
+
+
+def test_starvation_forces_a_switch():
+    told = []
+    director = PolicyChoice(Selection("memory", candidates=("mtiq", "fifo"), starvation=3), on_event=told.append)
+    director.selector = Fixed()
+    ran = drive(director, 8.5, count=0.0)
+    assert ran[:4] == [(1.0, "mtiq"), (2.0, "mtiq"), (3.0, "mtiq"), (4.0, "fifo")]
+    assert director.starved == len(told) >= 1
+    assert "nothing came of mtiq" in told[0]
+    director = PolicyChoice(Selection("memory", candidates=("mtiq", "fifo"), starvation=3))
+    director.selector = Fixed()
+    assert {policy for _, policy in drive(director, 9.5)} == {"mtiq"}
+
+
+def test_changes_on_the_way():
+    director = PolicyChoice(Selection("memory", "roulette", ("fifo", "chain")))
+    drive(director, 6.5)
+    director.pursue("latency")
+    director.choose_by("foresight")
+    director.choose_among(("hr", "chain"))
+    director.see(reading(7.0))
+    director.see(reading(9.0))
+    assert director.policy == "hr"  # known for response, before anything was rehearsed
+    with pytest.raises(QosError, match="sum to 1"):
+        director.pursue("minimize avg_response 0.5")
+    assert str(director.goals) == "minimize avg_response 1"
+    with pytest.raises(QosError, match="no selector"):
+        director.choose_by("chance")
+    assert director.see(reading(11.0)) == "hr"
+
+
+def test_shadows_decide_and_margins_hold():
+    director = PolicyChoice(Selection("memory", candidates=("fifo", "chain", "hr")))
+    assert director.policy == "chain"
+
+    def look(now, **held):
+        shadows = {name: reading(now, memory=memory) for name, memory in held.items()}
+        return director.see(reading(now), shadows=shadows)
+
+    look(1.0, fifo=3.0, chain=10.0, hr=11.0)
+    assert look(2.0, fifo=3.0, chain=10.0, hr=11.0) == "fifo"
+    for now in range(3, 40):  # chain is better now, but what counts is the whole horizon, within a margin
+        policy = look(float(now), fifo=10.0, chain=9.5, hr=11.0)
+    assert policy == "fifo"
+
+
+def test_a_policy_that_falls_short_of_its_shadow_is_left():
+    selector = selector_named("foresight")
+    director = PolicyChoice(Selection("memory", candidates=("fifo", "chain")))
+    shadows = {"fifo": reading(1.0, memory=10.0), "chain": reading(1.0, memory=9.0)}
+
+    def choose(policy, memory):
+        period = {"queue_memory": memory}
+        return selector.choose(
+            Situation(1.0, director.goals, ("fifo", "chain"), director.statistics, policy, period,
+                      shadows=shadows, rehearsed=shadows)
+        ).policy  # fmt: skip
+
+    assert choose("fifo", 10.0) == "chain"  # as thought
+    ran = ["chain"]
+    for _ in range(60):
+        ran.append(choose(ran[-1], 30.0 if ran[-1] == "chain" else 10.0))
+    assert ran[-1] == "fifo"
+
+
+def test_together():
+    one, other = (
+        reading(1.0, count=4.0, memory=2.0),
+        reading(3.0, seconds=3.0, count=6.0, memory=6.0, response=4.0),
+    )
+    both = together([one, other])
+    assert (both.now, both.seconds, both.memory, both.peak) == (3.0, 4.0, 5.0, 6.0)
+    assert both.results.avg_response == (4 * 2 + 6 * 4) / 10
+    with pytest.raises(QosError, match="no interval"):
+        together([])
+
+
+@pytest.mark.parametrize("selector", ["roulette", "ucb"])
+def test_the_first_round_is_of_the_present_candidates(selector):
+    director = PolicyChoice(Selection("memory", selector, ("fifo", "chain", "hr")))
+    director.see(reading(1.0))
+    director.choose_among(("lsf", "mtiq"))
+    ran = {director.see(reading(float(now))) for now in range(2, 12)}
+    assert ran <= {"lsf", "mtiq"}
+
+
+def test_changes_of_goals_stand_in_the_order_of_time():
+    selection = Selection("memory", changes=[(8.0, "throughput"), (4.0, "latency")])
+    assert [at for at, _ in selection.changes] == [4.0, 8.0]
+    for wrong in ([5], [("x", "memory")], [(-1.0, "memory")], [(float("nan"), "memory")]):
+        with pytest.raises(QosError):
+            Selection("memory", changes=wrong)
+    for wrong in ({"every": 1e-300}, {"sample": "1"}, {"warmup": -1}, {"starvation": 1.5}):
+        with pytest.raises(QosError):
+            Selection("memory", **wrong)
+
+
+def test_a_policy_made_by_hand_is_not_mistaken_for_another():
+    mine = replace(POLICIES["bsd"], gain=POLICIES["fifo"].gain)
+    with pytest.raises(QosError, match="is another one"):
+        Selection("memory", candidates=(mine,))
+    assert Selection("memory", candidates=(POLICIES["bsd"].every(20),)).names == ("bsd.every(20)",)

@@ -1,0 +1,197 @@
+"""The engine on random scripts, data and interleavings, with DuckDB for the jobs: results equal the oracle's."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.language import Script
+from penstock.plan.columns import hidden_in
+from penstock.plan.steps import Join
+from penstock.policies import POLICIES, Exhaustive, Limited
+from penstock.runtime.admission import Arrived
+from penstock.runtime.engine import Engine
+from penstock.runtime.groups import split
+from penstock.runtime.result_limits import ResultLimits
+from tests.oracle.datafiles import arrow_table
+from tests.oracle.generator import cases, with_variants
+from tests.oracle.model import column_list
+from tests.oracle.oracle import difference, expected
+from tests.oracle.results import sorted_rows
+from tests.runtime.duck import Duck
+
+RUNNABLE = list(POLICIES)
+MORE = ["bsd.every(2)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "chain.level('query')"]
+POLICY = st.sampled_from(RUNNABLE + MORE)
+
+
+class Drive:
+    """Lets one thing after another happen to an engine, as a random generator says."""
+
+    def __init__(self, case, random: Random, policy: str) -> None:
+        self.case, self.random = case, random
+        definitions = [
+            f"CREATE STREAM {s.name} ({column_list(s.columns)}) FROM files WITH "
+            f"(path = 'x', format = 'json', timestamp = 'ts', lateness = '{s.lateness_us} us');"
+            for s in case.streams
+        ] + [f"CREATE TABLE {t.name} ({column_list(t.columns)}) FROM csv WITH (path = 'x');" for t in case.tables]
+        self.script = Script.parse(case.script(definitions))
+        service = random.choice([Exhaustive(), Limited(1), Limited(7)])
+        self.engine = Engine(self.script.streams, policy, service, quantum_s=random.choice([0.0, 0.1, 100.0]))
+        self.most = random.choice([None, None, 3, 20, 100])
+        if self.most is not None:
+            self.engine.limits = ResultLimits(most_bytes=1e12, most_results=self.most)
+        self.duck = Duck({t.name: arrow_table(t.columns, t.rows, "UTC") for t in case.tables})
+        self.rows = {s.name: arrow_table(s.columns, s.rows, "UTC") for s in case.streams}
+        self.results: dict[str, list[tuple]] = {query.name: [] for query in case.queries}
+        self.uncreated = list(self.script.queries)
+        self.runs = []
+        self.now = 0
+
+    def happen(self) -> None:
+        choices = [self.admit, self.admit, self.start, self.start, self.finish, self.finish, self.end_stream]
+        self.random.choice([*choices, self.create, self.drop, self.change, self.fail, self.reorder])()
+        self.now += self.random.randrange(1, 1000)
+        self.engine.finish_endings()
+        self.engine.release()
+
+    def admit(self) -> None:
+        name = self.random.choice(list(self.rows))
+        count = self.random.randrange(1, 12)
+        part, self.rows[name] = self.rows[name].slice(0, count), self.rows[name].slice(count)
+        if part.num_rows:
+            self.engine.admit(name, Arrived(part, self.now), self.random.randrange(1, 12))
+
+    def end_stream(self) -> None:
+        name = self.random.choice(list(self.rows))
+        self.engine.streams[name].ended = self.rows[name].num_rows == 0
+
+    def start(self) -> None:
+        if len(self.runs) < 3:
+            run = self.engine.next_run(self.now)
+            if run is not None:
+                self.runs.append(run)
+
+    def finish(self) -> None:
+        if self.runs:
+            run = self.runs.pop(self.random.randrange(len(self.runs)))
+            outcome = self.duck(run.work)
+            if self.too_many(run, outcome) and self.engine.exceeded(run):
+                return
+            if run not in self.engine.in_flight:  # one row made too many, and here nobody minds
+                self.engine.in_flight.append(run)
+                for edge, chunks in run.taken.items():
+                    for each in run.onward(edge):
+                        if each in self.engine.queues:
+                            self.engine.queues[each].take(float("inf"), sum(chunk.rows for chunk in chunks))
+            for emitted in self.engine.commit(run, outcome, self.now, 0.01):
+                assert not hidden_in(emitted.rows)
+                of_each = split(emitted.rows) if emitted.of_group else [(emitted.name, emitted.rows)]
+                for name, rows in of_each:
+                    self.results[name] += zip(*[column.to_pylist() for column in rows.columns], strict=True)
+
+    def too_many(self, run, outcome) -> bool:
+        """Whether a job passes its limit; one without a limit never makes more than fit."""
+        made = sum(table.num_rows for table in outcome.rows.values())
+        if run.work.limit is None:
+            assert made <= (self.most or 5_000_000), "a job that nobody guards"
+            return False
+        limit = run.work.limit
+        assert run.rows == 1 or not limit.exact
+        return made > (limit.results if limit.exact else limit.of_a_task)
+
+    def reorder(self) -> None:
+        """Let rows probe in any other order: nothing depends on it."""
+        for name, step in self.engine.plan.steps.items():
+            if isinstance(step, Join):
+                ports = range(len(step.ports))
+                others = [[each for each in ports if each != port] for port in ports]
+                orders = tuple(tuple(self.random.sample(each, len(each))) for each in others)
+                self.engine.plan = self.engine.plan.ordered(name, orders)
+
+    def fail(self) -> None:
+        if self.runs and self.random.random() < 0.3:
+            self.engine.give_back(self.runs.pop())
+
+    def begin(self) -> None:
+        self.engine.begin(self.script)
+        self.uncreated = []
+
+    def create(self) -> None:
+        if self.uncreated:
+            self.engine.create(self.script.queries[self.uncreated.pop()])
+
+    def drop(self) -> None:
+        running = [name for name, state in self.engine.queries.items() if state.status == "running"]
+        if running and self.random.random() < 0.2:
+            self.engine.drop(self.random.choice(running))
+
+    def change(self) -> None:
+        if self.random.random() < 0.3:
+            self.engine.set_policy(self.random.choice([*RUNNABLE, *MORE]))
+        self.engine.relearn(dict.fromkeys(self.rows, 100.0))
+
+    def drain(self) -> None:
+        for _ in range(100_000):
+            self.admit()
+            self.end_stream()
+            self.start()
+            self.finish()
+            self.now += 10
+            self.engine.finish_endings()
+            self.engine.release()
+            idle = not self.runs and not self.engine.waiting_rows()
+            if idle and all(log.ended for log in self.engine.streams.values()):
+                return
+        raise AssertionError("the engine does not come to an end")
+
+    def sequences(self, stream: str, first: int, end: int) -> tuple[int, int]:
+        """The oracle numbers only rows that have a time."""
+        data = self.case.stream(stream)
+        place = [name for name, _ in data.columns].index("ts")
+        known = [row[place] is not None for row in data.rows]
+        return sum(known[:first]), sum(known[:end])
+
+
+def check(case, seed: int, policy: str, variants: int = 1) -> None:
+    random = Random(seed)
+    case = with_variants(case, random, variants)
+    drive = Drive(case, random, policy)
+    begun = random.random()
+    if begun < 0.4:
+        drive.begin()
+    elif begun < 0.7:
+        while drive.uncreated:
+            drive.create()
+    for _ in range(random.randrange(60)):
+        drive.happen()
+    while drive.uncreated:
+        drive.create()
+    drive.drain()
+    for name, state in drive.engine.queries.items():
+        ends = state.ends or {s: drive.engine.streams[s].next_sequence for s in state.starts}
+        ranges = {s: drive.sequences(s, first, ends[s]) for s, first in state.starts.items()}
+        wanted = expected(case, name, ranges)
+        got = sorted_rows([tuple(_plain(value) for value in row) for row in drive.results[name]])
+        assert difference(wanted, got) == "", (name, policy, seed, ranges)
+        assert state.outputs == len(got)
+        assert state.status == ("ended" if state.ends else "running")
+    assert all(log.rows == 0 for log in drive.engine.streams.values()), "windows that nobody needs are kept"
+
+
+def _plain(value):
+    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") and value.tzinfo else value
+
+
+@settings(max_examples=20, deadline=None)
+@given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=POLICY)
+def test_results_do_not_depend_on_what_happens_when(case, seed, policy):
+    check(case, seed, policy)
+
+
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None)
+@given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=POLICY)
+def test_results_do_not_depend_on_what_happens_when_tried_often(case, seed, policy):
+    check(case, seed, policy, variants=3)
