@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Derandomised: a red run is red again. `pytest --hypothesis-profile=explore` looks further.
@@ -5,3 +6,12 @@ SLOW_IS_FINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow
 settings.register_profile("steady", derandomize=True, **SLOW_IS_FINE)
 settings.register_profile("explore", max_examples=2000, **SLOW_IS_FINE)
 settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One Spark session for the whole suite; tests without one do not load pyspark."""
+    from penstock.spark.session import spark_session
+
+    with spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
+        yield session

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.language import Script
 from penstock.plan.plan import Plan
-from penstock.plan.probe_orders import EQUAL, OTHER, Sample, planned
+from penstock.plan.probe_orders import EQUAL, OTHER, StreamSample, planned
 from penstock.policies import Exhaustive
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
@@ -60,7 +60,7 @@ class Shop:
         self.now_s += 4
 
     def work(self):
-        while (run := self.engine.next_run(int(self.now_s * 1e6))) is not None:
+        while (run := self.engine.next_job(int(self.now_s * 1e6))) is not None:
             for emitted in self.engine.commit(run, self.duck(run.work), int(self.now_s * 1e6), 0.05):
                 self.results.update(zip(*(c.to_pylist() for c in emitted.rows.columns), strict=True))
         self.engine.release()
@@ -74,7 +74,7 @@ class Shop:
 def test_the_rarest_match_is_looked_for_first_from_the_first_job_on():
     shop = Shop()
     shop.come(site=MANY, item=SOME, customer=FEW)
-    run = shop.engine.next_run(4_000_000)
+    run = shop.engine.next_job(4_000_000)
     assert run.work.plan.join("join.1").order_from(0) == (3, 2, 1)
     assert shop.orders == [(3, 2, 1), (0, 3, 2), (0, 3, 1), (0, 2, 1)]
 
@@ -87,13 +87,13 @@ def test_orders_follow_the_keys_and_results_stay_the_same():
         for _ in range(6):
             shop.come(site=FEW, item=SOME, customer=MANY)
             shop.work()
-            shop.engine.relearn({})
+            shop.engine.learn({})
     assert written.orders == [(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)]
     assert planned_shop.orders == [(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)]
     assert planned_shop.results == written.results
     assert sum(written.results.values()) > 100
-    (told,) = planned_shop.engine.planner.changes
-    assert told.startswith("join.1 goes on in other orders: a row of orders probes visits, stock, calls")
+    (told,) = planned_shop.engine.planner.take_changes()
+    assert told.startswith("join.1 has new probe orders: a row of orders probes visits, stock, calls")
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_small_changes_leave_the_orders_alone():
     for _ in range(5):
         shop.come(site=MANY, item=SOME - 10, customer=SOME + 10)
         shop.work()
-        shop.engine.relearn({})
+        shop.engine.learn({})
     assert shop.orders == before
     assert shop.engine.planner.changes == []
 
@@ -143,7 +143,7 @@ PAIR = """
 
 def share_of(condition, left, right):
     script = Script.parse(PAIR.format(condition))
-    found = planned(Plan.of(script), "join.1", [Sample(10, left), Sample(20, right)], [0, 0])
+    found = planned(Plan.of(script), "join.1", [StreamSample(10, left), StreamSample(20, right)], [0, 0])
     return float(found.probing.problem.selectivities["a", "b"])
 
 
@@ -189,6 +189,6 @@ def test_windows_and_rates_are_those_behind_the_selections():
     passed = {op.inputs[0]: op.name for op in plan.network.operators if op.kind == "select"}
     network = plan.network.measured(selectivities={passed["a"]: 0.5, passed["b"]: 0.25})
     name = next(op.name for op in network.operators if op.kind == "join")
-    problem = planned(plan.measured(network), name, [Sample(10), Sample(20)], [0, 0]).probing.problem
+    problem = planned(plan.measured(network), name, [StreamSample(10), StreamSample(20)], [0, 0]).probing.problem
     assert problem.rates == {"a": 5.0, "b": 5.0}
     assert [problem.windows[each].size for each in "ab"] == [2.5, 2.0]

@@ -8,13 +8,13 @@ import pytest
 from penstock.network import Network
 from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
-from penstock.qos.fluid_model import Arriving, Flow, FluidModel, Stage
+from penstock.qos.fluid_model import Arrivals, Flow, FluidModel, ModelInputs
 from penstock.qos.interval import together
 from penstock.qos.statistics import Statistics
 
 
 def at(time, rows, stream="s"):
-    return Arriving(stream, Flow.at(rows, time), time)
+    return Arrivals(stream, Flow.at(rows, time), time)
 
 
 TWO = Network.chains([[(1.0, 1.0)], [(0.1, 0.5)]], stream=["a", "b"])
@@ -28,8 +28,8 @@ def test_two_queries_by_hand():
     hnr    0 ── b ──► 1.4 ──── a ────► 6.4
     """
     arrivals = [at(0.0, 4, "a"), at(0.0, 4, "b")]
-    stage = Stage(TWO, setup_s=1.0, ideals={"q1": 2.0, "q2": 1.1}, row_bytes={"a": 10.0, "b": 10.0})
-    fifo, hnr = (FluidModel(stage, policy, 0.0).advance(10.0, arrivals) for policy in ("fifo", "hnr"))
+    inputs = ModelInputs(TWO, setup_s=1.0, ideals={"q1": 2.0, "q2": 1.1}, row_bytes={"a": 10.0, "b": 10.0})
+    fifo, hnr = (FluidModel(inputs, policy, 0.0).advance(10.0, arrivals) for policy in ("fifo", "hnr"))
     assert fifo.results.count == hnr.results.count == 4 + 2
     assert fifo.results.response == pytest.approx(4 * 5 + 2 * 6.4)
     assert hnr.results.response == pytest.approx(2 * 1.4 + 4 * 6.4)
@@ -44,7 +44,7 @@ def test_two_queries_by_hand():
 
 
 def test_a_job_that_runs_at_a_look_is_finished_after_it():
-    shadow = FluidModel(Stage(TWO, setup_s=1.0), "fifo", 0.0)
+    shadow = FluidModel(ModelInputs(TWO, setup_s=1.0), "fifo", 0.0)
     first = shadow.advance(2.0, [at(0.0, 4, "a"), at(1.0, 3, "b")])
     assert (first.results.count, first.waiting, first.oldest) == (0, 3, 1.0)
     assert (first.pending.count, first.pending.response, first.pending.max_response) == (1.5, 1.5, 1.0)
@@ -58,8 +58,8 @@ def test_looks_change_nothing():
     random = Random(3)
     arrivals = [at(time / 10, random.randrange(1, 30), random.choice("ab")) for time in range(100)]
     for policy in CANDIDATES:
-        stage = Stage(TWO, setup_s=0.3, quantum_s=5.0)
-        one, many = FluidModel(stage, policy, 0.0), FluidModel(stage, policy, 0.0)
+        inputs = ModelInputs(TWO, setup_s=0.3, quantum_s=5.0)
+        one, many = FluidModel(inputs, policy, 0.0), FluidModel(inputs, policy, 0.0)
         whole = one.advance(200.0, arrivals).results
         parts = [
             many.advance(20.0 * end, [each for each in arrivals if 20 * (end - 1) <= each.at < 20 * end]).results
@@ -74,12 +74,12 @@ def test_looks_change_nothing():
 def test_rows_are_conserved(policy):
     """Of every row that went in, results were made, or it waits somewhere: by every policy, in small batches."""
     net = Network.chains([[(0.01, 0.5), (0.02, 1.0)], [(0.03, 0.25)], [(0.01, 0.8), (0.01, 0.5), (0.04, 1.0)]])
-    stage = Stage(net, setup_s=0.05, unit_s=0.01, service=Limited(7), quantum_s=0.3)
-    shadow = FluidModel(stage, policy, 0.0)
+    inputs = ModelInputs(net, setup_s=0.05, unit_s=0.01, service=Limited(7), quantum_s=0.3)
+    shadow = FluidModel(inputs, policy, 0.0)
     arrivals = [at(i / 10, 10) for i in range(50)]
     early = shadow.advance(2.0, [each for each in arrivals if each.at <= 2.0])
     late = shadow.advance(500.0, [each for each in arrivals if each.at > 2.0])
-    waits = {edge: store.rows for edge, store in shadow.stores.items()}
+    waits = {edge: queue.rows for edge, queue in shadow.queues.items()}
     assert all(rows < 1 for rows in waits.values()), "whole rows are worked off"
     made = early.results.count + late.results.count
     left = sum(rows * float(net.onward[net.suffixes[edge][0]].S) for edge, rows in waits.items())
@@ -94,7 +94,7 @@ def test_the_shortest_first_have_the_least_response():
     arrivals = [at(i / 20, 1, f"s{random.randrange(8)}") for i in range(600)]
     readings = {}
     for policy in ("fifo", "hr", "hnr"):
-        shadow = FluidModel(Stage(net, setup_s=1e-6, service=Limited(1)), policy, 0.0)
+        shadow = FluidModel(ModelInputs(net, setup_s=1e-6, service=Limited(1)), policy, 0.0)
         readings[policy] = shadow.advance(10_000.0, arrivals).results
         assert readings[policy].count == pytest.approx(readings["fifo"].count)
     assert readings["hr"].avg_response < 0.9 * readings["fifo"].avg_response
@@ -113,8 +113,8 @@ def test_first_come_first_served_beside_a_plain_queue():
         free = begin + 0.5 + 0.2 * len(batch)
         ends += [free] * len(batch)
     responses = [end - time for end, time in zip(ends, times, strict=True)]
-    stage = Stage(Network.chains([[(0.2, 1.0)]]), setup_s=0.5, service=Limited(2))
-    found = FluidModel(stage, "fifo", 0.0).advance(100.0, [at(time, 1) for time in times]).results
+    inputs = ModelInputs(Network.chains([[(0.2, 1.0)]]), setup_s=0.5, service=Limited(2))
+    found = FluidModel(inputs, "fifo", 0.0).advance(100.0, [at(time, 1) for time in times]).results
     assert found.count == pytest.approx(40)
     assert found.max_response == pytest.approx(max(responses))
     # Rows of a long queue are merged; what each waited stays the same in the mean, not in its square
@@ -122,13 +122,15 @@ def test_first_come_first_served_beside_a_plain_queue():
 
 
 def test_rows_that_nobody_reads_are_let_go():
-    found = FluidModel(Stage(TWO, setup_s=1.0), "fifo", 0.0).advance(10.0, [at(0.0, 4, "c"), at(1.0, 4, "a")])
+    found = FluidModel(ModelInputs(TWO, setup_s=1.0), "fifo", 0.0).advance(
+        10.0, [at(0.0, 4, "c"), at(1.0, 4, "a")]
+    )
     assert (found.results.count, found.waiting) == (4, 0)
 
 
 def test_results_count_as_their_queries_weigh():
     arrivals = [at(0.0, 4, "a"), at(0.0, 4, "b")]
-    found = FluidModel(Stage(TWO, setup_s=1.0, weights={"q1": 3.0, "q2": 0.0}), "fifo", 0.0).advance(
+    found = FluidModel(ModelInputs(TWO, setup_s=1.0, weights={"q1": 3.0, "q2": 0.0}), "fifo", 0.0).advance(
         10.0, arrivals
     )
     assert (found.results.count, found.results.response) == (12, 60)
@@ -138,9 +140,10 @@ def test_results_count_as_their_queries_weigh():
 def test_more_in_flight_is_a_faster_machine_and_too_many_jobs_are_given_up():
     arrivals = [at(0.0, 4, "a")]
     assert (
-        FluidModel(Stage(TWO, setup_s=1.0, in_flight=2), "fifo", 0.0).advance(9.0, arrivals).results.response == 10
+        FluidModel(ModelInputs(TWO, setup_s=1.0, in_flight=2), "fifo", 0.0).advance(9.0, arrivals).results.response
+        == 10
     )
-    shadow = FluidModel(Stage(TWO, setup_s=0.001, service=Limited(1)), "fifo", 0.0)
+    shadow = FluidModel(ModelInputs(TWO, setup_s=0.001, service=Limited(1)), "fifo", 0.0)
     assert shadow.advance(1.0, [at(0.0, 500, "b")], most_jobs=5) is None
 
 
@@ -156,7 +159,7 @@ def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
     net = net.measured(costs={each.name: float(each.cost) * scale for each in net.operators})
     so_far, with_waiting, in_all = {}, {}, {}
     for policy in ("fifo", "hr", "hnr", "chain"):
-        shadow = FluidModel(Stage(net, setup_s=0.05, unit_s=0.02, quantum_s=0.5), policy, 0.0)
+        shadow = FluidModel(ModelInputs(net, setup_s=0.05, unit_s=0.02, quantum_s=0.5), policy, 0.0)
         seconds = [[at(second + place / 5, 200, "s") for place in range(5)] for second in range(60)]
         looks = [shadow.advance(second + 1.0, seconds[second]) for second in range(60)]
         so_far[policy] = together(looks).results.avg_response
@@ -175,10 +178,10 @@ def test_more_weight_never_makes_a_query_slower_in_a_shadow(policy):
     net = Network.chains([[(8e-4, 0.5)], [(4e-4, 0.5)], [(4e-4, 1.0)]], rate=500)
     found = []
     for weight in (0.2, 1, 5, 25):
-        stage = Stage(
+        inputs = ModelInputs(
             net.weighed({"q1": weight}), setup_s=0.01, service=Limited(100), weights={"q2": 0.0, "q3": 0.0}
         )
-        shadow = FluidModel(stage, policy, 0.0)
+        shadow = FluidModel(inputs, policy, 0.0)
         arrivals = [at(place / 10, 50, "s") for place in range(200)]
         reading = shadow.advance(60.0, arrivals)
         found.append(reading.results.avg_response)

@@ -89,8 +89,8 @@ def test_shadows_decide_and_margins_hold():
     assert director.policy == "chain"
 
     def look(now, **held):
-        shadows = {name: reading(now, memory=memory) for name, memory in held.items()}
-        return director.see(reading(now), shadows=shadows)
+        what_ifs = {name: reading(now, memory=memory) for name, memory in held.items()}
+        return director.see(reading(now), what_ifs=what_ifs)
 
     look(1.0, fifo=3.0, chain=10.0, hr=11.0)
     assert look(2.0, fifo=3.0, chain=10.0, hr=11.0) == "fifo"
@@ -102,13 +102,13 @@ def test_shadows_decide_and_margins_hold():
 def test_a_policy_that_falls_short_of_its_shadow_is_left():
     selector = selector_named("foresight")
     director = PolicyChoice(Selection("memory", candidates=("fifo", "chain")))
-    shadows = {"fifo": reading(1.0, memory=10.0), "chain": reading(1.0, memory=9.0)}
+    what_ifs = {"fifo": reading(1.0, memory=10.0), "chain": reading(1.0, memory=9.0)}
 
     def choose(policy, memory):
         period = {"queue_memory": memory}
         return selector.choose(
             Situation(1.0, director.goals, ("fifo", "chain"), director.statistics, policy, period,
-                      shadows=shadows, rehearsed=shadows)
+                      what_ifs=what_ifs, rehearsed=what_ifs)
         ).policy  # fmt: skip
 
     assert choose("fifo", 10.0) == "chain"  # as thought

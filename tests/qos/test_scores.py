@@ -10,11 +10,11 @@ from penstock.qos import (
     STATISTICS,
     Goals,
     IntervalStatistics,
+    OperatorWork,
+    QueueSize,
     ResultSums,
     Situation,
     Statistics,
-    Waiting,
-    Work,
     selector_named,
     statistic,
     together,
@@ -108,7 +108,7 @@ def test_statistics_of_users():
         assert statistics.overall.mean["bad"] == -0.1  # goals go on with what there was
         assert statistics.current["half"] == 10
         # over several intervals a statistic sees what was counted since the run began, as of the last
-        with_queues = [reading(now, 10.0, queues={"a": Waiting(now, 1.0)}) for now in (1.0, 2.0)]
+        with_queues = [reading(now, 10.0, queues={"a": QueueSize(now, 1.0)}) for now in (1.0, 2.0)]
         assert together(with_queues).queues["a"].tuples == 2.0
 
         @statistic("half")
@@ -129,7 +129,7 @@ def test_statistics_of_users():
 
 def test_statistics_of_operators_and_queries():
     statistics = Statistics()
-    work = {"o": Work(taken=200, made=50, seconds=4.0)}
+    work = {"o": OperatorWork(taken=200, made=50, seconds=4.0)}
     statistics.add("a", reading(1, 10.0, operators=work, queries={"q": ResultSums(2, 6.0, 5.0)}))
     assert statistics.of_operator("o") == {"selectivity": 0.25, "cost": 0.02, "operator_rate": 12.5}
     assert statistics.of_query("q")["response"] == 3.0

@@ -11,7 +11,7 @@ import pyarrow as pa
 import sqlglot
 
 from penstock.plan.steps import ARRIVAL, TIME, Join, Lookup, Project, Select, seq
-from penstock.spark.job import Outcome, Work
+from penstock.runtime.work import Outcome, Work
 
 # Spark's types as DuckDB spells them, where they differ.
 TYPES = {"STRING": "VARCHAR", "TIMESTAMP": "TIMESTAMPTZ"}

@@ -8,7 +8,7 @@ from penstock.language import Script
 from penstock.plan.plan import Plan, never
 from penstock.runtime.cost_model import SETUP_S, UNIT_S, CostModel
 from penstock.runtime.stream_log import matching
-from penstock.spark.job import Outcome
+from penstock.runtime.work import Outcome
 
 SCRIPT = """
     CREATE STREAM s (k INT, v INT) FROM poisson WITH (rate = 10);

@@ -15,8 +15,7 @@ from penstock.language import Script
 from penstock.policies import Exhaustive
 from penstock.runtime.admission import Arrived, admitted
 from penstock.runtime.engine import Engine
-from penstock.runtime.rejections import Rejections
-from penstock.runtime.summary import Counts, query_summary, stream_summary
+from penstock.runtime.summary import query_summary, stream_summary
 from penstock.shedding.drop_box import DropBox, chances
 from tests.oracle.brute import on_time
 from tests.oracle.generator import cases
@@ -100,7 +99,7 @@ class Shed(Drive):
     def happen(self) -> None:
         if self.random.random() < 0.2:
             names = self.random.sample(list(self.rows), self.random.randrange(1, len(self.rows) + 1))
-            self.engine.keep({name: self.random.choice([0.0, 0.3, 0.7, 1.0]) for name in names})
+            self.engine.set_keep({name: self.random.choice([0.0, 0.3, 0.7, 1.0]) for name in names})
         super().happen()
 
     def create(self) -> None:
@@ -138,7 +137,7 @@ def test_results_are_those_of_the_rows_kept(case, seed, policy):
         dropped = query_summary(drive.engine, name).dropped
         assert dropped == {stream: found[stream][1] for stream in state.starts}
     for name, (_, dropped) in found.items():
-        summary = stream_summary(drive.engine, name, Counts(Rejections(name)), 0)
+        summary = stream_summary(drive.engine, name, False, 0)
         assert summary.dropped == dropped
         assert summary.boxes == tuple(boxes[name])
 
@@ -148,12 +147,12 @@ def test_a_query_counts_only_what_was_dropped_while_it_was_there():
     script = Script.parse(f"{stream} CREATE QUERY q AS SELECT v FROM s;")
     drive_rows = pa.table({"v": pa.array(range(100), pa.int32())})
     engine = Engine(script.streams, "fifo", Exhaustive())
-    engine.keep({"s": 0.5})
+    engine.set_keep({"s": 0.5})
     engine.admit("s", Arrived(drive_rows, 0), 100)
     engine.create(script.queries["q"])
     engine.admit("s", Arrived(drive_rows, 0), 100)
     engine.drop("q")
     engine.admit("s", Arrived(drive_rows, 0), 100)
     gone = [sum(chance("s", number) >= 0.5 for number in range(start, start + 100)) for start in (0, 100, 200)]
-    assert engine.dropped_for("q") == {"s": gone[1]}
+    assert engine.dropped_rows("q") == {"s": gone[1]}
     assert engine.streams["s"].box.dropped == sum(gone)

@@ -41,7 +41,7 @@ class Drive:
         self.engine = Engine(self.script.streams, policy, service, quantum_s=random.choice([0.0, 0.1, 100.0]))
         self.most = random.choice([None, None, 3, 20, 100])
         if self.most is not None:
-            self.engine.limits = ResultLimits(most_bytes=1e12, most_results=self.most)
+            self.engine.dispatcher.limits = ResultLimits(most_bytes=1e12, most_results=self.most)
         self.duck = Duck({t.name: arrow_table(t.columns, t.rows, "UTC") for t in case.tables})
         self.rows = {s.name: arrow_table(s.columns, s.rows, "UTC") for s in case.streams}
         self.results: dict[str, list[tuple]] = {query.name: [] for query in case.queries}
@@ -69,7 +69,7 @@ class Drive:
 
     def start(self) -> None:
         if len(self.runs) < 3:
-            run = self.engine.next_run(self.now)
+            run = self.engine.next_job(self.now)
             if run is not None:
                 self.runs.append(run)
 
@@ -79,8 +79,8 @@ class Drive:
             outcome = self.duck(run.work)
             if self.too_many(run, outcome) and self.engine.exceeded(run):
                 return
-            if run not in self.engine.in_flight:  # one row made too many, and here nobody minds
-                self.engine.in_flight.append(run)
+            if run not in self.engine.state.in_flight:  # one row made too many, and here nobody minds
+                self.engine.state.in_flight.append(run)
                 for edge, chunks in run.taken.items():
                     for each in run.onward(edge):
                         if each in self.engine.queues:
@@ -108,7 +108,7 @@ class Drive:
                 ports = range(len(step.ports))
                 others = [[each for each in ports if each != port] for port in ports]
                 orders = tuple(tuple(self.random.sample(each, len(each))) for each in others)
-                self.engine.plan = self.engine.plan.ordered(name, orders)
+                self.engine.state.plan = self.engine.plan.ordered(name, orders)
 
     def fail(self) -> None:
         if self.runs and self.random.random() < 0.3:
@@ -130,7 +130,7 @@ class Drive:
     def change(self) -> None:
         if self.random.random() < 0.3:
             self.engine.set_policy(self.random.choice([*RUNNABLE, *MORE]))
-        self.engine.relearn(dict.fromkeys(self.rows, 100.0))
+        self.engine.learn(dict.fromkeys(self.rows, 100.0))
 
     def drain(self) -> None:
         for _ in range(100_000):
@@ -141,7 +141,7 @@ class Drive:
             self.now += 10
             self.engine.finish_endings()
             self.engine.release()
-            idle = not self.runs and not self.engine.waiting_rows()
+            idle = not self.runs and not self.engine.state.waiting_rows()
             if idle and all(log.ended for log in self.engine.streams.values()):
                 return
         raise AssertionError("the engine does not come to an end")
@@ -175,7 +175,7 @@ def check(case, seed: int, policy: str, variants: int = 1) -> None:
         wanted = expected(case, name, ranges)
         got = sorted_rows([tuple(_plain(value) for value in row) for row in drive.results[name]])
         assert difference(wanted, got) == "", (name, policy, seed, ranges)
-        assert state.outputs == len(got)
+        assert drive.engine.recorder.queries[name].response.count == len(got)
         assert state.status == ("ended" if state.ends else "running")
     assert all(log.rows == 0 for log in drive.engine.streams.values()), "windows that nobody needs are kept"
 

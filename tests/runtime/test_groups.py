@@ -8,10 +8,12 @@ import pytest
 
 import penstock as ps
 from penstock.language import Script
+from penstock.plan.columns import numbers
 from penstock.plan.plan import Plan
 from penstock.policies import POLICIES, units_of
-from penstock.runtime.groups import constants_of, emitted_by, split
+from penstock.runtime.groups import constants_of, named_rows, seen_by_members, split
 from penstock.runtime.query_state import QueryState
+from penstock.runtime.recorder import Recorder
 
 SCRIPT = """
     CREATE STREAM s (k INT, v INT) FROM poisson WITH (rate = 10);
@@ -64,15 +66,19 @@ def test_rows_go_to_the_members_that_see_them(seed):
         if name != gone and state.live and state.starts["s"] <= number < end:
             wanted[name].append(number)
             waited[name].append((2_000_000 - arrival) / 1e6)
-    found = emitted_by(there, states, table, 2_000_000, 0.5)
-    got = {} if found is None else {name: part["v"].to_pylist() for name, part in split(found)}
+    seen, members = seen_by_members(there, states, table)
+    got = {name: part["v"].to_pylist() for name, part in split(named_rows(there, seen, members))}
     assert got == {name: numbers for name, numbers in wanted.items() if numbers}
-    for name, state in states.items():
-        assert state.outputs == len(wanted[name])
+    recorder = Recorder()
+    for name in states:
+        recorder.query_created(name)
+    recorder.group_results(there, members, (2_000_000 - numbers(seen, "__a")) / 1e6, 0.5)
+    for name, recorded in recorder.queries.items():
+        assert recorded.response.count == len(wanted[name])
         if wanted[name]:
-            assert state.response.mean == pytest.approx(np.mean(waited[name]))
-            assert state.response.most == pytest.approx(max(waited[name]))
-            assert state.slowdown.l2 == pytest.approx(np.sqrt(np.sum(np.square(waited[name]))) / 0.5)
+            assert recorded.response.mean == pytest.approx(np.mean(waited[name]))
+            assert recorded.response.most == pytest.approx(max(waited[name]))
+            assert recorded.slowdown.l2 == pytest.approx(np.sqrt(np.sum(np.square(waited[name]))) / 0.5)
 
 
 @pytest.mark.parametrize("policy", ["hnr", "hr", "bsd"])

@@ -1,6 +1,7 @@
 """What a system is reckoned to take, drop boxes set by that, the memory limit; one overload on Spark."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,11 @@ from penstock.network import Window
 from penstock.optimizer import JoinProblem
 from penstock.policies import Exhaustive
 from penstock.runtime.engine import Engine
-from penstock.runtime.load_control import RunCounters, Shedding
+from penstock.runtime.load_control import LoadControl, RunCounters, engine_load, jobs_load, probe_plans
 from penstock.runtime.memory_limit import check_memory, room_rows
 from penstock.shedding.controller import Shedder, SheddingRules
-from penstock.shedding.load_model import system_load
 from penstock.spark.sources.generated import Generated
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 from tests.runtime.duck import Duck
 from tests.runtime.test_drop_boxes import kept_numbers
 
@@ -43,8 +43,8 @@ class Fed:
         self.engine = Engine(self.script.streams, "fifo", Exhaustive())
         self.engine.begin(self.script)
         self.duck, self.row_s = Duck({}), row_s
-        around = Surroundings(None, Path(), False, None, 10**6, 0, Path())
-        self.sources = {name: Generated(stream, around) for name, stream in self.script.streams.items()}
+        context = SourceContext(None, Path(), False, None, 10**6, 0, Path())
+        self.sources = {name: Generated(stream, context) for name, stream in self.script.streams.items()}
         for source in self.sources.values():
             assert list(source.poll(0, 1)) == []
         self.now = 0.0
@@ -60,16 +60,21 @@ class Fed:
         for name, source in self.sources.items():
             for arrived in source.poll(int(self.now * 1e6), 10**6):
                 self.engine.admit(name, arrived, 10**6)
-            self.engine.streams[name].source_watermark = source.watermark(int(self.now * 1e6))
+            self.engine.set_watermark(name, source.watermark(int(self.now * 1e6)), ended=False)
 
     def work(self):
-        while (run := self.engine.next_run(int(self.now * 1e6))) is not None:
+        while (run := self.engine.next_job(int(self.now * 1e6))) is not None:
             seconds = 0.05 + sum(
                 chunk.rows * self.row_s[edge.source] for edge, chunks in run.taken.items() for chunk in chunks
             )
             self.engine.commit(run, self.duck(run.work), int(self.now * 1e6), seconds)
         self.engine.release()
-        self.engine.relearn({})
+        self.engine.learn({})
+
+
+def whole_load(engine, offered, round_s):
+    load = engine_load(engine, offered, probe_plans(engine))
+    return replace(load, jobs=jobs_load(engine, offered, round_s))
 
 
 def test_a_selection_takes_its_rows_and_its_jobs():
@@ -77,22 +82,22 @@ def test_a_selection_takes_its_rows_and_its_jobs():
     fed = Fed(ONE, {"s": 2e-3})
     fed.engine.costs.expect("select.1", [1.5e-3])
     fed.go(30)
-    load = system_load(fed.engine, {"s": 1000.0}, 10.0, {})
+    load = whole_load(fed.engine, {"s": 1000.0}, 10.0)
     rows = 1000 * 2e-3
-    assert load.work({"s": 1.0}) == pytest.approx(rows, rel=0.1)
-    jobs = load.utilization({"s": 1.0}) - load.work({"s": 1.0})
+    assert load.rows_s({"s": 1.0}) == pytest.approx(rows, rel=0.1)
+    jobs = load.utilization({"s": 1.0}) - load.rows_s({"s": 1.0})
     assert 0 < jobs < 0.05
-    keep = load.kept(0.9)["s"]
-    assert keep == pytest.approx((0.9 - jobs) / load.work({"s": 1.0}), rel=0.01)
+    keep = load.keep_shares(0.9)["s"]
+    assert keep == pytest.approx((0.9 - jobs) / load.rows_s({"s": 1.0}), rel=0.01)
     assert load.results({"s": keep})["q"] == pytest.approx(500 * keep, rel=0.1)
-    assert load.kept(2 * rows) == {"s": 1.0}
+    assert load.keep_shares(2 * rows) == {"s": 1.0}
 
 
 def test_where_nothing_is_known_to_come_out_nothing_is_dropped():
     fed = Fed(ONE.split("CREATE QUERY")[0], {"s": 1e-3})
-    load = system_load(fed.engine, {"s": 1000.0}, 1e-3, {})
+    load = whole_load(fed.engine, {"s": 1000.0}, 1e-3)
     assert load.utilization({"s": 1.0}) > 1
-    assert load.kept(0.9) == {"s": 1.0}
+    assert load.keep_shares(0.9) == {"s": 1.0}
 
 
 def test_a_join_is_reckoned_with_what_is_offered_whatever_is_kept():
@@ -107,10 +112,10 @@ def test_a_join_is_reckoned_with_what_is_offered_whatever_is_kept():
     offered = {"a": 100.0, "b": 800.0, "c": 40.0}  # at twice the streams' own pace
     fed.go(12)
     everything = dict.fromkeys("abc", 1.0)
-    assert system_load(fed.engine, offered, 10.0, {}).results(everything)["q"] == pytest.approx(2 * whole, rel=0.1)
-    fed.engine.keep({"b": 0.25})
+    assert whole_load(fed.engine, offered, 10.0).results(everything)["q"] == pytest.approx(2 * whole, rel=0.1)
+    fed.engine.set_keep({"b": 0.25})
     fed.go(4)
-    load = system_load(fed.engine, offered, 10.0, {})
+    load = whole_load(fed.engine, offered, 10.0)
     assert load.results(everything)["q"] == pytest.approx(2 * whole, rel=0.1)
     assert load.results({**everything, "b": 0.25})["q"] == pytest.approx(2 * whole / 4, rel=0.1)
     assert load.utilization(everything) > load.utilization({**everything, "b": 0.25}) > 0
@@ -120,7 +125,7 @@ def test_boxes_come_when_the_load_is_too_high_and_go_when_it_falls():
     """A minute of looks, thirty seconds of them at three times what a scripted machine serves."""
     fed = Fed(ONE, {"s": 1e-3})
     fed.go(20)
-    shedding = Shedding(fed.engine, 1, Shedder(SheddingRules(hold_s=2, lift_s=5, interval_s=3)))
+    shedding = LoadControl(fed.engine, 1, Shedder(SheddingRules(hold_s=2, lift_s=5, interval_s=3)))
     said, offered, served, worked, overhead = [], 0.0, 0.0, 0.0, 0.0
     for second in range(60):
         rate = 3000 if second < 30 else 300
@@ -131,7 +136,7 @@ def test_boxes_come_when_the_load_is_too_high_and_go_when_it_falls():
             float(second), {"s": round(offered)}, {"s": round(served)}, {"s": 40.0}, 0, 1e6, False, worked,
             overhead, worked / 0.95,
         )  # fmt: skip
-        if (text := shedding.look(standing)) is not None:
+        if (text := shedding.sample(standing)) is not None:
             said.append((second, text, fed.engine.streams["s"].box.keep))
         assert shedding.summary is None or shedding.summary.utilization < 4
     first, *_, last = said
@@ -146,8 +151,8 @@ def test_boxes_come_when_the_load_is_too_high_and_go_when_it_falls():
 
 def test_a_source_says_what_is_due_whether_it_is_read_or_not():
     stream = Script.parse(ONE).streams["s"]
-    around = Surroundings(None, Path(), False, None, 10**6, 0, Path())
-    held, read = Generated(stream, around), Generated(stream, around)
+    context = SourceContext(None, Path(), False, None, 10**6, 0, Path())
+    held, read = Generated(stream, context), Generated(stream, context)
     count = 0
     for source in (held, read):
         assert source.offered(0) == 0

@@ -10,15 +10,14 @@ import pytest
 from penstock.errors import PolicyError, QosError
 from penstock.language import Script
 from penstock.policies import Exhaustive, Limited
-from penstock.qos import STATISTICS, statistic
-from penstock.qos import what_if as rehearsals
+from penstock.qos import STATISTICS, statistic, what_if
 from penstock.qos.settings import PolicySettings
-from penstock.qos.what_if import WhatIf
-from penstock.runtime import policy_control as selecting
+from penstock.runtime import policy_control
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
 from penstock.runtime.policy_control import PolicyControl
 from penstock.runtime.recorder import Recorder
+from penstock.runtime.what_if_view import what_if_beside
 from tests.runtime.duck import Duck
 
 SCRIPT = """
@@ -43,10 +42,10 @@ class World:
         self.engine = Engine(script.streams, policy, service, quantum_s=quantum_s)
         self.engine.begin(script)
         self.events = []
-        self.selecting = PolicyControl(
+        self.control = PolicyControl(
             self.engine,
             PolicySettings.of(script.settings, script.queries),
-            WhatIf(self.engine, service, quantum_s, 1),
+            what_if_beside(self.engine, service, quantum_s, 1),
             self.events.append,
             pinned=pinned,
         )
@@ -57,7 +56,7 @@ class World:
         self.random = np.random.default_rng(4)
         self.responses = []
         """(query, when, response) of every result."""
-        self.selecting.begin(self.now_us)
+        self.control.begin(self.now_us)
 
     def step(self):
         self.now_us += int(STEP_S * 1e6)
@@ -65,24 +64,29 @@ class World:
             self._finish()
         rows = pa.table({"v": pa.array(self.random.integers(0, 100, ROWS_A_STEP), pa.int32())})
         self.engine.admit("s", Arrived(rows, self.now_us), 1000)
-        self.engine.see_memory(self.now_us / 1e6, self.engine.waiting_bytes(), 0.0)
+        self.engine.observe_memory(self.now_us / 1e6, self.engine.state.waiting_bytes())
         self.engine.finish_endings()
         if self.engine.costs.is_measured and self.now_us % 1_000_000 == 0:
-            self.engine.relearn({"s": ROWS_A_STEP / STEP_S})
-        self.selecting.look(self.now_us)
+            self.engine.learn({"s": ROWS_A_STEP / STEP_S})
+        self.control.sample(self.now_us)
         if self.run is None:
-            self.run = self.engine.next_run(self.now_us)
+            self.run = self.engine.next_job(self.now_us)
             self.free_us = self.now_us + int(1e6 * job_s(self.run)) if self.run else self.now_us
 
     def _finish(self):
-        states = self.engine.queries
+        states = self.engine.recorder.queries
         before = {name: state.response.total for name, state in states.items()}
-        counts = {name: state.outputs for name, state in states.items()}
+        counts = {name: state.response.count for name, state in states.items()}
         self.engine.commit(self.run, Duck({})(self.run.work), self.now_us, job_s(self.run))
         for name, state in states.items():
-            if state.outputs > counts[name]:
+            if state.response.count > counts[name]:
                 self.responses.append(
-                    (name, self.now_us / 1e6, state.outputs - counts[name], state.response.total - before[name])
+                    (
+                        name,
+                        self.now_us / 1e6,
+                        state.response.count - counts[name],
+                        state.response.total - before[name],
+                    )
                 )
         self.run = None
 
@@ -93,18 +97,18 @@ class World:
 
     @property
     def summary(self):
-        return self.selecting.summary(self.now_us)
+        return self.control.summary(self.now_us)
 
     @property
     def director(self):
-        return self.selecting._director
+        return self.control._choice
 
 
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch):
     """Rehearsals and looks that take no time: how fast this machine is does not matter."""
-    monkeypatch.setattr(rehearsals, "perf_counter", lambda: 0.0)
-    monkeypatch.setattr(selecting, "SHARE", math.inf)
+    monkeypatch.setattr(what_if, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(policy_control, "SHARE", math.inf)
 
 
 def test_a_reading_is_what_the_results_of_its_interval_sum_up_to():
@@ -128,7 +132,7 @@ def test_a_reading_is_what_the_results_of_its_interval_sum_up_to():
 def test_the_longest_of_an_interval_is_its_own():
     world = World("SET qos = 'latency'; SET candidates = 'fifo';")
     world.go(6)
-    world.engine.recorder.emitted("alone", 1, 99.0, 99.0**2, 99.0, 0.5)
+    world.engine.recorder.results("alone", np.array([99.0]), 0.5)
     world.go(4)
     longest = [look.reading.results.max_response for look in world.director.looks]
     assert max(longest) == 99.0
@@ -141,13 +145,13 @@ def test_memory_is_averaged_over_time_and_the_most_is_what_was_held_at_any_time(
 
     0 ── 10 ── 1 ─ 30 ─ 1.5 ── 4 ── 2 (look) ── 4 ── 2.5 ── 1 ── 3 (look)
     """
-    recorder = Recorder(0.0)
+    recorder = Recorder()
     for now, held in ((0.0, 10), (1.0, 30), (1.5, 4)):
-        recorder.held(now, held)
-    first = recorder.reading(2.0, 4, 0, 0.0, {}, {})
+        recorder.memory(now, held)
+    first = recorder.end_interval(2.0, 4, 0, 0.0, {})
     assert (first.seconds, first.memory, first.peak) == (2, (10 + 15 + 2) / 2, 30)
-    recorder.held(2.5, 1)
-    second = recorder.reading(3.0, 1, 0, 0.0, {}, {})
+    recorder.memory(2.5, 1)
+    second = recorder.end_interval(3.0, 1, 0, 0.0, {})
     assert (second.seconds, second.memory, second.peak) == (1, (2 + 0.5) / 1, 4)
 
 
@@ -161,18 +165,21 @@ def test_memory_waiting_rows_and_ages_are_read():
     queue = next(name for name in reading.queues if name.startswith("s→"))
     assert reading.queues[queue].tuples > 0
     assert set(reading.queries) == {"low", "high", "alone"}
-    assert reading.queries["alone"].count == world.engine.queries["alone"].outputs
+    assert reading.queries["alone"].count == world.engine.recorder.queries["alone"].response.count
     done = list(reading.operators.values())
     assert all(work.taken >= work.made > 0 and work.seconds > 0 for work in done if work.taken)
     assert sum(work.seconds for work in done) == pytest.approx(world.engine.costs.busy_s)
-    assert world.director.statistics.of_query("alone")["results"] == world.engine.queries["alone"].outputs
+    assert (
+        world.director.statistics.of_query("alone")["results"]
+        == world.engine.recorder.queries["alone"].response.count
+    )
 
 
 def test_without_goals_nothing_is_looked_at():
     world = World()
     summary = world.go(4)
     assert (summary.goals, summary.looks, summary.policies) == (None, 0, {"bsd": 1.0})
-    assert world.engine.recorder is None
+    assert world.director is None
 
 
 def test_the_policy_named_runs_first_and_then_one_is_chosen():
@@ -199,24 +206,24 @@ def test_candidates_are_rehearsed_beside_the_run():
     summary = world.go(25)
     assert summary.rehearsed > 5
     assert set(summary.scores) == set(summary.candidates)
-    shadows = world.director._shadows
-    assert {len(readings) for readings in shadows.values()} == {summary.rehearsed}
+    intervals = world.director._what_ifs
+    assert {len(readings) for readings in intervals.values()} == {summary.rehearsed}
     looked = sum(look.reading.results.count for look in world.director.looks[-summary.rehearsed :])
-    for name, readings in shadows.items():
+    for name, readings in intervals.items():
         made = sum(reading.results.count for reading in readings)
         assert 0.7 * looked < made < 1.3 * looked, name
 
 
-def test_a_rehearsal_that_goes_wrong_ends_rehearsals_and_nothing_else(monkeypatch):
+def test_a_model_that_fails_ends_what_if_runs_and_nothing_else(monkeypatch):
     world = World("SET qos = 'latency'; SET candidates = 'fifo, hr';")
 
     def broken(*arguments):
         raise KeyError("no such queue")
 
-    monkeypatch.setattr(world.selecting._rehearsal, "advance", broken)
+    monkeypatch.setattr(world.control._what_if, "advance", broken)
     summary = world.go(6)
-    assert [event for event in world.events if "rehearsals end" in event] == [
-        "rehearsals end, and policies go by their repute: KeyError: 'no such queue'"
+    assert [event for event in world.events if "what-if runs end" in event] == [
+        "what-if runs end, policies are chosen by past statistics: KeyError: 'no such queue'"
     ]
     assert (summary.rehearsed, world.engine.policy.name) == (0, "hr")
     assert summary.looks > 3
@@ -225,20 +232,20 @@ def test_a_rehearsal_that_goes_wrong_ends_rehearsals_and_nothing_else(monkeypatc
 @pytest.mark.parametrize(
     "change", ["query", *(pytest.param(each, marks=pytest.mark.slow) for each in ("weight", "candidates"))]
 )
-def test_rehearsals_begin_anew_when_things_change(change):
+def test_what_if_runs_begin_anew_when_things_change(change):
     world = World("SET qos = 'latency';")
     world.go(15)
     before = world.summary.rehearsed
-    began = world.selecting._rehearsal._began
+    began = world.control._what_if._began
     if change == "query":
         more = SCRIPT + "CREATE QUERY more AS SELECT v + 1 AS x FROM s;"
         world.engine.create(Script.parse(more).queries["more"])
     elif change == "weight":
-        world.selecting.set("qos", "latency, weigh low 3")
+        world.control.set("qos", "latency, weigh low 3")
     else:
-        world.selecting.set("candidates", "hr, lsf")
+        world.control.set("candidates", "hr, lsf")
     world.go(8)
-    assert world.selecting._rehearsal._began > began
+    assert world.control._what_if._began > began
     assert world.summary.rehearsed > before
 
 
@@ -254,8 +261,8 @@ def test_queries_may_all_go_and_others_come():
     assert world.go(8).rehearsed > before
 
 
-def test_a_network_that_is_too_large_is_not_rehearsed(monkeypatch):
-    monkeypatch.setattr(rehearsals, "MOST_QUEUES", 1)
+def test_a_network_that_is_too_large_has_no_what_if_runs(monkeypatch):
+    monkeypatch.setattr(what_if, "MOST_QUEUES", 1)
     world = World("SET qos = 'latency';")
     summary = world.go(15)
     assert summary.looks > 10
@@ -263,15 +270,15 @@ def test_a_network_that_is_too_large_is_not_rehearsed(monkeypatch):
     assert world.engine.policy.name == "hr", "by repute"
 
 
-def test_rehearsals_keep_to_their_share(monkeypatch):
+def test_what_if_runs_keep_to_their_share(monkeypatch):
     """By a clock that goes on by 2 ms whenever it is asked, they pause."""
     ticks = count()
-    monkeypatch.setattr(rehearsals, "perf_counter", lambda: next(ticks) * 0.002)
+    monkeypatch.setattr(what_if, "perf_counter", lambda: next(ticks) * 0.002)
     world = World("SET qos = 'latency';")
     summary = world.go(40)
-    spent = world.selecting._rehearsal.spent_s
+    spent = world.control._what_if.spent_s
     assert 0 < summary.rehearsed < 15
-    assert spent <= rehearsals.LENT_S + rehearsals.SHARE * 40 + 0.05
+    assert spent <= what_if.LENT_S + what_if.SHARE * 40 + 0.05
 
 
 # While it runs ----------------------------------------------------------------------------------------------
@@ -281,7 +288,7 @@ def test_other_goals_go_on_with_what_was_read():
     world = World("SET qos = 'latency'; SET candidates = 'hr, chain, fifo';")
     world.go(5)
     before = world.director.statistics
-    said = world.selecting.set("qos", "memory, weigh alone 2")
+    said = world.control.set("qos", "memory, weigh alone 2")
     assert said == "goals minimize queue_memory 1, weigh alone 2: foresight chooses among hr, chain, fifo"
     assert world.engine.recorder.weights == {"alone": 2.0}
     world.go(3)
@@ -292,14 +299,14 @@ def test_other_goals_go_on_with_what_was_read():
 def test_a_policy_that_is_set_stays_until_goals_are():
     world = World("SET qos = 'latency'; SET candidates = 'hr, fifo';")
     before = world.go(5).switches
-    assert world.selecting.set("policy", "lsf") == "policy lsf, until qos or selector is set"
+    assert world.control.set("policy", "lsf") == "policy lsf, until qos or selector is set"
     summary = world.go(10)
     assert (world.engine.policy.name, summary.pinned, summary.switches) == ("lsf", True, before + 1)
     assert "lsf" in world.director.statistics.policies, "statistics are still read"
-    world.selecting.set("candidates", "fifo, hr")
+    world.control.set("candidates", "fifo, hr")
     world.go(3)
     assert world.engine.policy.name == "lsf"
-    world.selecting.set("qos", "fairness")
+    world.control.set("qos", "fairness")
     world.go(3)
     assert world.engine.policy.name in ("hr", "fifo")
     assert not world.summary.pinned
@@ -309,7 +316,7 @@ def test_a_run_that_was_pinned_by_the_call_takes_up_choosing():
     world = World("SET qos = 'latency'; SET policy = 'mtiq';", pinned=True)
     world.go(5)
     assert (world.engine.policy.name, world.summary.pinned) == ("mtiq", True)
-    world.selecting.set("selector", "roulette")
+    world.control.set("selector", "roulette")
     world.go(20)
     assert len(world.summary.policies) > 2
 
@@ -317,21 +324,21 @@ def test_a_run_that_was_pinned_by_the_call_takes_up_choosing():
 def test_goals_can_come_to_a_run_without_any():
     world = World()
     world.go(4)
-    assert world.selecting.set("candidates", "hr, fifo") == "candidates hr, fifo; policy bsd stays"
-    assert world.selecting.set("policy", "lsf") == "policy lsf"
-    assert world.selecting.set("selector", "ucb").endswith(": ucb chooses among hr, fifo")
+    assert world.control.set("candidates", "hr, fifo") == "candidates hr, fifo; policy bsd stays"
+    assert world.control.set("policy", "lsf") == "policy lsf"
+    assert world.control.set("selector", "ucb").endswith(": ucb chooses among hr, fifo")
     world.go(5)
     assert world.engine.policy.name in ("hr", "fifo")
-    assert world.selecting.set("selector", "none") == f"no selector: policy {world.engine.policy.name} stays"
+    assert world.control.set("selector", "none") == f"no selector: policy {world.engine.policy.name} stays"
     present = world.engine.policy.name
-    assert world.selecting.set("qos", "latency").endswith(f"policy {present} stays: selector is 'none'")
+    assert world.control.set("qos", "latency").endswith(f"policy {present} stays: selector is 'none'")
     world.go(8)
     assert world.engine.policy.name == present
     assert world.summary.selector == "none"
 
 
 def statics(world):
-    return {unit.ways[0].query: unit.static for unit in world.engine._scheduler.units}
+    return {unit.ways[0].query: unit.static for unit in world.engine.dispatcher._scheduler.units}
 
 
 @pytest.mark.parametrize("policy", ["fifo", "hr", "bsd", "chain"])
@@ -348,20 +355,20 @@ def test_weights_alone_change_the_priorities_of_the_policy_that_is_named(policy)
 def test_weights_may_change_while_a_policy_stays():
     world = World("SET policy = 'fifo';")
     world.go(2)
-    assert world.selecting.set("qos", "weigh alone 5") == "weigh alone 5; policy fifo stays"
+    assert world.control.set("qos", "weigh alone 5") == "weigh alone 5; policy fifo stays"
     assert statics(world)["alone"] == 5
-    world.selecting.set("policy", "lsf")
-    world.selecting.set("policy", "fifo")
+    world.control.set("policy", "lsf")
+    world.control.set("policy", "fifo")
     assert (
-        world.selecting.set("qos", "weigh Alone 3, weigh low 2") == "weigh alone 3, weigh low 2; policy fifo stays"
+        world.control.set("qos", "weigh Alone 3, weigh low 2") == "weigh alone 3, weigh low 2; policy fifo stays"
     )
     assert sorted(statics(world).values()) == [2, 3]
     world.go(4)
     assert (world.engine.policy.name, sorted(statics(world).values())) == ("fifo", [2, 3])
     with pytest.raises(QosError, match="no query 'nobody' to weigh"):
-        world.selecting.set("qos", "weigh nobody 3")
+        world.control.set("qos", "weigh nobody 3")
     assert sorted(statics(world).values()) == [2, 3]
-    world.selecting.set("qos", "latency")
+    world.control.set("qos", "latency")
     assert (world.summary.pinned, world.engine.weights) == (False, {})
 
 
@@ -382,7 +389,7 @@ def test_more_weight_never_makes_a_query_slower(policy):
         settings = f"SET policy = '{policy}'; SET qos = 'weigh alone {weight}';"
         world = World(settings, service=Limited(240), quantum_s=0.0)
         world.go(40)
-        spread = world.engine.queries["alone"].response
+        spread = world.engine.recorder.queries["alone"].response
         found.append(spread.mean if spread.count else math.inf)
     assert found[2] <= found[1] * 1.02
     assert found[1] <= found[0] * 1.02
@@ -404,11 +411,11 @@ def test_more_weight_never_makes_a_query_slower(policy):
 def test_what_is_wrong_changes_nothing(settings, name, value, error):
     world = World(settings)
     world.go(4)
-    before = (world.selecting._choosing, world.summary.goals, world.summary.candidates, world.summary.pinned)
+    before = (world.control._settings, world.summary.goals, world.summary.candidates, world.summary.pinned)
     with pytest.raises(error):
-        world.selecting.set(name, value)
+        world.control.set(name, value)
     assert before == (
-        world.selecting._choosing,
+        world.control._settings,
         world.summary.goals,
         world.summary.candidates,
         world.summary.pinned,
@@ -422,7 +429,7 @@ def test_a_query_that_is_dropped_no_longer_counts():
     world.engine.drop("alone")
     world.go(4)
     with pytest.raises(QosError, match="no query 'alone' to weigh"):
-        world.selecting.set("qos", "latency, weigh alone 3")
+        world.control.set("qos", "latency, weigh alone 3")
     assert world.go(4).goals == "minimize avg_response 1, weigh alone 9"
 
 

@@ -9,7 +9,9 @@ import pytest
 from penstock.language.statements import Column, StreamDef, WindowDef
 from penstock.language.types import ColumnType
 from penstock.plan.columns import stamped
-from penstock.runtime.stream_log import Chunk, Queue, StreamLog
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.queues import Queue
+from penstock.runtime.stream_log import StreamLog
 
 
 def chunk(*times: int, first: int = 0, number: int = 1, arrival: int = 0) -> Chunk:

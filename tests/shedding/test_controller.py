@@ -26,7 +26,7 @@ class Course:
             if not self.shedder.is_shedding:
                 self.utilization = asked
             seen = LoadSample(self.now, memory, 100.0, asked, self.utilization, must_shed, behind)
-            change = self.shedder.look(seen)
+            change = self.shedder.sample(seen)
             if change is not None:
                 self.changes.append((self.now, change))
                 self.utilization = asked if change.budget is None else min(asked, change.budget)

@@ -7,7 +7,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from penstock.runtime.admission import REJECTED
-from penstock.sinks.sink import Called, Memory, Screen
+from penstock.sinks.small import Called, Memory, Screen
 
 SCHEMA = pa.schema([("v", pa.int32()), ("at", pa.timestamp("us", "UTC"))])
 ROWS = pa.table([[1, 2], [datetime(2026, 1, 1, tzinfo=UTC), None]], schema=SCHEMA)

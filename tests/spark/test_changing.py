@@ -29,7 +29,7 @@ WRONG = ["SET qos = 'minimize x 1'", "SET selector = 'x'", "SET policy = 'x'", "
 class Fed:
     """A source whose rows come by the clock, from memory: what a system does with them is the matter here."""
 
-    def __init__(self, stream, around) -> None:
+    def __init__(self, stream, context) -> None:
         self.name, self.rate = stream.name, RATES[stream.name]
         self.rows: list[tuple] = []
         self.ended = self.enough = False
@@ -64,7 +64,7 @@ def feeds(monkeypatch):
     opened: dict[str, Fed] = {}
     monkeypatch.setattr(
         "penstock.runtime.loop.opened_source",
-        lambda stream, around: opened.setdefault(stream.name, Fed(stream, around)),
+        lambda stream, context: opened.setdefault(stream.name, Fed(stream, context)),
     )
     return opened
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from penstock.language import Script
 from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 
 
 def opened(spark, folder: Path, pattern: str = "", drain: bool = True) -> Files:
     script = Script.parse(
         f"CREATE STREAM s (v INT) FROM files WITH (path = '{folder / pattern}', format = 'json');", folder=folder
     )
-    return Files(script.streams["s"], Surroundings(spark, folder, drain, None, 50_000, 0, folder))
+    return Files(script.streams["s"], SourceContext(spark, folder, drain, None, 50_000, 0, folder))
 
 
 def test_thousands_of_small_files_are_one_job(spark, tmp_path):

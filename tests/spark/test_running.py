@@ -14,8 +14,9 @@ import pytest
 import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
-from penstock.runtime.loop import Runtime
-from penstock.sinks.sink import Memory
+from penstock.runtime.options import RunOptions
+from penstock.sinks.small import Memory
+from penstock.spark.backend import spark_runtime
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
 from tests.oracle.oracle import difference, expected
@@ -466,9 +467,8 @@ def test_two_units_in_flight(tmp_path, spark):
 
     case = SHAPES["shared_prefix"](6)
     memory = Memory()
-    runtime = Runtime(
-        Script.read(case.write(tmp_path)), spark, [memory], tmp_path, drain=True, in_flight=2, batch_rows=150
-    )
-    runtime.run()
+    script = Script.read(case.write(tmp_path))
+    options = RunOptions.of(script, drain=True, in_flight=2, batch_rows=150)
+    spark_runtime(script, spark, [memory], tmp_path, options).run()
     for query in case.queries:
         assert difference(expected(case, query.name), rows_of(memory.results[query.name])) == ""

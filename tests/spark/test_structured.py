@@ -7,7 +7,7 @@ import pytest
 
 from penstock.language import Script
 from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 from penstock.spark.sources.structured import Structured
 
 
@@ -15,11 +15,11 @@ from penstock.spark.sources.structured import Structured
 def ended(tmp_path):
     """A source whose stock query has ended, after a look at a batch that was being written."""
     stream = Script.parse("CREATE STREAM s (v INT) FROM structured WITH (format = 'rate');").streams["s"]
-    around = Surroundings(None, tmp_path, True, None, 100, 1000, tmp_path)
+    context = SourceContext(None, tmp_path, True, None, 100, 1000, tmp_path)
     (tmp_path / "batch=0").mkdir()
     os.utime(tmp_path, (1, 1))
     source = Structured.__new__(Structured)
-    Files.__init__(source, stream, around, tmp_path)
+    Files.__init__(source, stream, context, tmp_path)
     source._landing = tmp_path
     source._query = SimpleNamespace(isActive=False, exception=lambda: None)
     source._list()

@@ -10,8 +10,9 @@ from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
-from penstock.runtime.loop import Runtime
+from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import Summary
+from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
 HEAP = "4g"
@@ -63,7 +64,9 @@ def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) 
     ):
         for case in cases:
             on_stage(f"{case.name}: starting")
-            runtime = Runtime(Script.parse(script(case)), spark, [Nowhere()], Path(folder), seconds=seconds)
+            program = Script.parse(script(case))
+            options = RunOptions.of(program, seconds=seconds)
+            runtime = spark_runtime(program, spark, [Nowhere()], Path(folder), options)
             on_stage(case.name)
             summary = runtime.run()
             keys = ("deciding", "utilization", "jobs", "seconds", "rows_in", "rows_out", "waiting_rows")

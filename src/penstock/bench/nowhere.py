@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from penstock.sinks.sink import Sink
+from penstock.runtime.sink import Sink
 
 
 class Nowhere(Sink):

@@ -12,9 +12,10 @@ import pyarrow as pa
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.language.script import Script
-from penstock.runtime.loop import Runtime
+from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import Summary
-from penstock.sinks.sink import Memory
+from penstock.sinks.small import Memory
+from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
 HEAP = "4g"
@@ -65,8 +66,9 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
                 order = "the optimizer's order" if optimize else "the order written"
                 on_stage(f"{order}, run {turn} of {repeat}" if turn > 0 else f"{order}, to warm up")
                 sink = Memory()
-                runtime = Runtime(script(seconds, optimize=optimize), spark, [sink], Path(folder), drain=True)
-                summary = runtime.run()
+                program = script(seconds, optimize=optimize)
+                options = RunOptions.of(program, drain=True)
+                summary = spark_runtime(program, spark, [sink], Path(folder), options).run()
                 runs[optimize].append(Measured(summary, _sorted(sink.results[QUERY])))
     said = [each.summary.joins[JOIN] for each in runs[True][WARM - 1 : -1]]
     found = {

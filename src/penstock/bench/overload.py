@@ -18,8 +18,9 @@ from penstock.language.script import Script
 from penstock.network import Window
 from penstock.optimizer import Filter, JoinProblem, optimize
 from penstock.plan.probe_orders import COSTS
-from penstock.runtime.loop import Runtime
+from penstock.runtime.options import Listeners, RunOptions
 from penstock.runtime.summary import StreamSummary, Summary
+from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
 HEAP = "4g"
@@ -86,23 +87,18 @@ def measured(seconds: float, on_stage: Callable[[str], object]) -> dict[str, Any
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
     ):
+        calm = script(CALM)
         demand = calm_demand(
-            lambda: Runtime(script(CALM), spark, [Nowhere()], Path(folder), drain=True).run(), on_stage
+            lambda: spark_runtime(calm, spark, [Nowhere()], Path(folder), RunOptions.of(calm, drain=True)).run(),
+            on_stage,
         )
         speed = OVERLOAD / demand
         on_stage(f"{seconds:g} s at {speed:.2g} times their pace: {OVERLOAD:g} times what the machine can do")
         course = Course()
         overloaded = script(f"speed = {speed:.4g}", f"SET memory = {MEMORY}; SET shed = true;")
-        summary = Runtime(
-            overloaded,
-            spark,
-            [Nowhere()],
-            Path(folder),
-            drain=True,
-            seconds=seconds,
-            on_event=course.event,
-            on_tick=course.tick,
-        ).run()
+        options = RunOptions.of(overloaded, drain=True, seconds=seconds)
+        listeners = Listeners(on_event=course.event, on_tick=course.tick)
+        summary = spark_runtime(overloaded, spark, [Nowhere()], Path(folder), options, listeners).run()
     return _found(seconds, demand, speed, summary, course)
 
 

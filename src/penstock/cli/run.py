@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from penstock.runtime.summary import Summary
     from penstock.spark import Running
 
-QueryTemplate = Literal["table", "ndjson"]
+ShowAs = Literal["table", "ndjson"]
 _LOOK_S = 0.05
 
 
@@ -67,7 +67,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No live view.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print results as they come; no live view.")] = False,
     form: Annotated[
-        QueryTemplate | None,
+        ShowAs | None,
         typer.Option("--format", help="How --show prints; ndjson if stdout is no terminal.", show_default=False),
     ] = None,
     every: Annotated[

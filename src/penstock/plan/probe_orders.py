@@ -27,7 +27,7 @@ Places = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Sample:
+class StreamSample:
     """What is known of a stream: how many rows come in a second of its time, and some of them."""
 
     rate: float
@@ -145,7 +145,7 @@ def names_of(join: Join) -> tuple[str, ...]:
 def planned(
     plan: Plan,
     name: str,
-    samples: Sequence[Sample],
+    samples: Sequence[StreamSample],
     spans: Sequence[float],
     measured: Callable[[str], float | None] = lambda name: None,
 ) -> ProbePlan | None:
@@ -199,7 +199,7 @@ def _pairs(conditions: Iterable[Condition]) -> dict[tuple[int, int], list[Condit
     return found
 
 
-def _equal_share(conditions: Iterable[Condition], samples: Sequence[Sample]) -> float:
+def _equal_share(conditions: Iterable[Condition], samples: Sequence[StreamSample]) -> float:
     """Return the share of pairs of rows whose keys are equal: counted in the samples if they are there."""
     share = 1.0
     keys: list[tuple[tuple[int, str], tuple[int, str]]] = []
@@ -220,12 +220,12 @@ def _equal_share(conditions: Iterable[Condition], samples: Sequence[Sample]) -> 
     return share
 
 
-def _column(sample: Sample, name: str) -> pa.ChunkedArray:
+def _column(sample: StreamSample, name: str) -> pa.ChunkedArray:
     assert sample.rows is not None
     return sample.rows.column(name)
 
 
-def _has(sample: Sample, column: str) -> bool:
+def _has(sample: StreamSample, column: str) -> bool:
     return sample.rows is not None and sample.rows.num_rows > 0 and column in sample.rows.column_names
 
 

@@ -1,36 +1,87 @@
-"""The orders of a running system's joins: chosen once there are rows, and again as what the logs hold changes."""
+"""Replanning: the probe orders of running joins, chosen when rows have arrived and again as the logs change."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from time import perf_counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pyarrow as pa
 
-from penstock.plan.columns import numbers
+from penstock.language.statements import StreamDef
+from penstock.plan.moving_average import moving_average
 from penstock.plan.plan import RATE, Plan
-from penstock.plan.probe_orders import SAMPLE_ROWS, Places, ProbePlan, Sample, names_of, planned
-from penstock.plan.steps import Join, seq
-from penstock.runtime.cost_model import CostModel, moving_average
-from penstock.runtime.query_state import Job
-from penstock.runtime.stream_log import StreamLog
-from penstock.spark.job import Outcome
+from penstock.plan.probe_orders import SAMPLE_ROWS, Places, ProbePlan, StreamSample, names_of, planned
+from penstock.plan.steps import Join
 
 LEAST_PORTS = 3
-"""Of two streams each row has one other to probe: there is nothing to choose."""
+"""In a join of two streams there is only one order."""
 BETTER = 0.9
-"""Other orders are taken up if they cost at most this much of what the present ones do."""
+"""New orders are adopted if they cost at most this share of the current ones."""
+ROWS_AT_ONCE = 400_000
+"""Sampled rows, all ports together, after which the remaining joins wait for the next call: some 50 ms."""
 _UNBOUND = 2
-"""How often orders behind selections change freely after a join began to run: by then they are measured."""
+"""How often orders behind selections may change freely after a join began to run: by then they are measured."""
 _LEAST_SHARE = 1e-6
-_AT_ONCE_S = 0.05
-"""How long joins are planned before something may run again."""
 
 
-class _Ran:
-    """What a join has done, by port: rows, and over how much time those of a job spread; jobs, and what they took.
+class Log(Protocol):
+    """What replanning reads of a stream's log."""
 
-    A port's first job is left out of that, if there were others: Spark compiles then.
-    """
+    definition: StreamDef
+    next_sequence: int
+    ended: bool
+
+    @property
+    def rows(self) -> int:
+        """Rows held for windows."""
+        ...
+
+    @property
+    def held_span_s(self) -> float:
+        """The time that those cover, in seconds."""
+        ...
+
+    @property
+    def held_share(self) -> float:
+        """The share that drop boxes kept when those arrived."""
+        ...
+
+    @property
+    def keep(self) -> float:
+        """The share that the drop box keeps now."""
+        ...
+
+    def newest_rows(self, count: int) -> pa.Table | None:
+        """Return the newest rows held, at most so many."""
+        ...
+
+
+class RowCosts(Protocol):
+    """Measured costs and selectivities of operators."""
+
+    def of(self, name: str) -> tuple[float, ...] | None:
+        """Return the seconds per row of each input of an operator, if known."""
+        ...
+
+    def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
+        """Assume costs and a fanout until they are measured."""
+        ...
+
+    def selectivity(self, name: str) -> float | None:
+        """Return the measured selectivity of an operator."""
+        ...
+
+
+@dataclass(frozen=True)
+class JoinRan:
+    """One job's part in a join: rows by port, the seconds of stream time that those span, and its time."""
+
+    rows: tuple[int, ...]
+    spans: tuple[float, ...]
+    seconds: float
+
+
+class _Totals:
+    """Totals of a join's jobs, by port. Warm ones leave out a port's first job, in which Spark compiles."""
 
     def __init__(self, ports: int) -> None:
         self.spans = [0.0] * ports
@@ -41,190 +92,160 @@ class _Ran:
         self.warm_jobs = 0
         self.warm_s = 0.0
 
-    def add(self, rows: Sequence[int], spans: Sequence[float], seconds: float) -> None:
-        """Take in a job."""
-        is_warm = all(self.rows[port] for port, some in enumerate(rows) if some)
-        for port, some in enumerate(rows):
+    def add(self, job: JoinRan) -> None:
+        """Add a job."""
+        is_warm = all(self.rows[port] for port, some in enumerate(job.rows) if some)
+        for port, some in enumerate(job.rows):
             if some:
-                self.spans[port] = (
-                    moving_average(self.spans[port], spans[port]) if self.rows[port] else spans[port]
-                )
+                span = job.spans[port]
+                self.spans[port] = moving_average(self.spans[port], span) if self.rows[port] else span
             self.rows[port] += some
             self.warm_rows[port] += some * is_warm
         self.jobs += 1
-        self.seconds += seconds
+        self.seconds += job.seconds
         self.warm_jobs += is_warm
-        self.warm_s += seconds * is_warm
+        self.warm_s += job.seconds * is_warm
 
     def jobs_s(self, costs: Sequence[float]) -> float:
-        """Return what all jobs took beside their rows, if these cost so much."""
+        """Return the time of all jobs in addition to their rows, if rows cost so much."""
         if not self.warm_jobs:
             return max(self.seconds - _dot(self.rows, costs), 0.0)
         return max(self.warm_s - _dot(self.warm_rows, costs), 0.0) * self.jobs / self.warm_jobs
 
 
 class Planner:
-    """Chooses in which order rows probe, for every join of three streams or more."""
+    """Chooses the probe orders of every join of three or more streams."""
 
-    def __init__(self, costs: CostModel, most_rows: float, *, leave: bool = False) -> None:
+    def __init__(self, costs: RowCosts, most_rows: float, *, fixed: bool = False) -> None:
         self.plans: dict[str, ProbePlan] = {}
-        """What was last reckoned for each join."""
-        self.changes: list[str] = []
-        """Which orders changed while a join ran, for a person to read."""
+        """The last plan of each join."""
+        self._changes: list[str] = []
         self._costs = costs
         self._most_rows = most_rows
-        """How many rows of a port a job takes."""
-        self._leave = leave
-        """Whether joins stay as written; what other orders would take is reckoned anyway."""
+        """Rows that a job takes of a port at most."""
+        self._fixed = fixed
+        """Whether joins keep their written orders. Other orders are evaluated anyway."""
         self._joins: list[str] = []
-        self._ran: dict[str, _Ran] = {}
-        self._again: dict[str, int] = {}
-        """How often a join that runs was planned again."""
+        self._totals: dict[str, _Totals] = {}
+        self._replanned: dict[str, int] = {}
+        """How often a join was replanned after it had run."""
         self._known: dict[str, tuple[int, ...]] = {}
-        """Rows that the stream of each port had brought when a join was last planned."""
+        """Next sequence numbers of each join's streams when it was last planned, oldest plan first."""
 
     def move_to(self, plan: Plan) -> None:
-        """Look after the joins of another plan."""
+        """Plan the joins of another plan from now on."""
         self._joins = [
             name for name, step in plan.steps.items() if isinstance(step, Join) and len(step.ports) >= LEAST_PORTS
         ]
-        for kept in (self.plans, self._ran, self._known, self._again):
+        for kept in (self.plans, self._totals, self._known, self._replanned):
             for name in set(kept).difference(self._joins):
                 del kept[name]
 
-    def ran(self, run: Job, outcome: Outcome, seconds: float) -> None:
-        """Learn from a job what came to each port of a join; its time is shared equally among its units."""
-        for name in {join for join, _, _ in run.work.probes}.intersection(outcome.ports, self._joins):
-            rows = outcome.ports[name]
-            spans = [run.work.spans.get((name, port), 0.0) for port in range(len(rows))]
-            reaching = sum(any(edge.target == name for edge in (*u.entries, *u.through)) for u in run.units)
-            ran = self._ran.setdefault(name, _Ran(len(rows)))
-            ran.add(rows, spans, seconds * reaching / len(run.units))
+    def finished(self, joins: Mapping[str, JoinRan]) -> None:
+        """Learn from a job that reached these joins."""
+        for name in set(self._joins).intersection(joins):
+            self._totals.setdefault(name, _Totals(len(joins[name].rows))).add(joins[name])
+
+    def take_changes(self) -> list[str]:
+        """Return and forget the changes of orders since the last call, as messages."""
+        found, self._changes = self._changes, []
+        return found
 
     def utilization(self, name: str, places: Places, span_s: float) -> float:
-        """Return the share of the machine that a join takes, at the pace of its streams, in these orders.
+        """Return the share of the machine that a join uses at its streams' rates, in these orders.
 
-        Once it ran, from what was measured over `span_s` seconds of its streams' time: what rows cost, and what
-        jobs took beside. Before, what rows are assumed to cost.
+        Once it has run, this is from what was measured over `span_s` seconds of stream time. Before, it is from
+        the assumed costs.
         """
-        found, ran, costs = self.plans[name], self._ran.get(name), self._costs.of(name)
-        if ran is None or costs is None or not span_s:
+        found, totals, costs = self.plans[name], self._totals.get(name), self._costs.of(name)
+        if totals is None or costs is None or not span_s:
             return found.utilization(places)
-        jobs_s, rows_s = ran.jobs_s(costs), _dot(ran.rows, costs)
+        jobs_s, rows_s = totals.jobs_s(costs), _dot(totals.rows, costs)
         expected = found.expected(costs, places, rows_s / (rows_s + jobs_s))
-        return (_dot(ran.rows, expected) + jobs_s) / span_s
+        return (_dot(totals.rows, expected) + jobs_s) / span_s
 
-    def first(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
-        """Return the plan with orders for the joins of which a stream has brought twice the rows known before."""
+    def first(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
+        """Return the plan with orders for joins of which a stream has brought twice the rows known before."""
         due = []
         for name in self._joins:
-            brought = self._brought(plan, name, streams)
+            brought = _brought(plan, name, logs)
             known = self._known.get(name, (0,) * len(brought))
             if any(now > 2 * then and then < SAMPLE_ROWS for now, then in zip(brought, known, strict=True)):
                 due.append(name)
-        return self._ordered(plan, streams, due)
+        return self._ordered(plan, logs, due)
 
-    def again(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
-        """Return the plan with orders after what the logs hold now, those that were planned longest ago first."""
-        return self._ordered(plan, streams, list(self._known))
+    def again(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
+        """Return the plan with orders for what the logs hold now, the oldest plans first."""
+        return self._ordered(plan, logs, list(self._known))
 
-    def now(self, plan: Plan, streams: Mapping[str, StreamLog]) -> Plan:
-        """Return the plan with the orders that cost least for what drop boxes let through from now on."""
-        return self._ordered(plan, streams, list(self._known), better=1.0)
+    def for_shares(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
+        """Return the plan with the cheapest orders for what drop boxes keep from now on."""
+        return self._ordered(plan, logs, list(self._known), better=1.0)
 
-    def whole(self, plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> ProbePlan | None:
-        """Return what there is to reckon with for a join, of any number of streams, if nothing were dropped."""
-        return self._planned(plan, name, streams, whole=True)
+    def unshed(self, plan: Plan, name: str, logs: Mapping[str, Log]) -> ProbePlan | None:
+        """Return the plan of a join, of any number of streams, as if nothing were dropped."""
+        return self._planned(plan, name, logs, unshed=True)
 
-    @staticmethod
-    def rate(plan: Plan, log: StreamLog) -> float:
-        """Return how many rows a stream brings in a second of its own time, if nothing is dropped."""
-        return _rate(plan, log, whole=True)
-
-    def _ordered(
-        self, plan: Plan, streams: Mapping[str, StreamLog], names: Sequence[str], better: float = BETTER
-    ) -> Plan:
-        start = perf_counter()
+    def _ordered(self, plan: Plan, logs: Mapping[str, Log], names: Sequence[str], better: float = BETTER) -> Plan:
+        sampled = 0
         for name in names:
-            if perf_counter() - start > _AT_ONCE_S:
+            if sampled > ROWS_AT_ONCE:
                 break
-            self._known.pop(name, None)  # to stand last
-            self._known[name] = self._brought(plan, name, streams)
-            found = self._planned(plan, name, streams)
+            sampled += sum(min(logs[port.stream].rows, SAMPLE_ROWS) for port in plan.join(name).ports)
+            self._known.pop(name, None)  # the newest plan is the last entry
+            self._known[name] = _brought(plan, name, logs)
+            found = self._planned(plan, name, logs)
             if found is not None:
-                plan = self._adopted(plan, name, found, better, is_new=name not in self._ran)
+                plan = self._adopted(plan, name, found, better, is_new=name not in self._totals)
                 self.plans[name] = replace(found, join=plan.join(name))
         return plan
 
     def _adopted(self, plan: Plan, name: str, found: ProbePlan, better: float, *, is_new: bool) -> Plan:
         if is_new:
-            places = found.current if self._leave else found.best
+            places = found.current if self._fixed else found.best
             self._costs.expect(name, found.row_costs(places), found.probing.rate / found.arriving)
             return plan.ordered(name, places)
-        self._again[name] = self._again.get(name, 0) + 1
-        if self._again[name] <= _UNBOUND and any(port.path for port in found.join.ports):
+        self._replanned[name] = self._replanned.get(name, 0) + 1
+        if self._replanned[name] <= _UNBOUND and any(port.path for port in found.join.ports):
             better = 1.0
-        if not self._leave and found.utilization(found.best) < found.utilization(found.current) * better:
+        if not self._fixed and found.utilization(found.best) < found.utilization(found.current) * better:
             costs = self._costs.of(name) or found.row_costs(found.current)
             self._costs.expect(name, found.expected(costs, found.best))
-            self.changes.append(_change(name, found))
+            self._changes.append(_change(name, found))
             return plan.ordered(name, found.best)
         return plan
 
     def _planned(
-        self, plan: Plan, name: str, streams: Mapping[str, StreamLog], *, whole: bool = False
+        self, plan: Plan, name: str, logs: Mapping[str, Log], *, unshed: bool = False
     ) -> ProbePlan | None:
-        join = plan.join(name)
-        logs = [streams[port.stream] for port in join.ports]
-        if any(log.next_sequence and not log.chunks for log in logs):
-            return None  # what there was has been let go, and says nothing of what will come
-        samples = [_sample(plan, log, whole=whole) for log in logs]
-        if name in self._ran:
-            spans = self._ran[name].spans
+        own = [logs[port.stream] for port in plan.join(name).ports]
+        if any(log.next_sequence and not log.rows for log in own):
+            return None  # the rows were released, so nothing is known of the next ones
+        samples = [
+            StreamSample(stream_rate(plan, log, unshed=unshed), log.newest_rows(SAMPLE_ROWS)) for log in own
+        ]
+        if name in self._totals:
+            spans = self._totals[name].spans
         else:
-            spans = [_span_s(log) * min(1, self._most_rows / max(log.rows, 1)) for log in logs]
+            spans = [log.held_span_s * min(1, self._most_rows / max(log.rows, 1)) for log in own]
         return planned(plan, name, samples, spans, self._costs.selectivity)
 
-    @staticmethod
-    def _brought(plan: Plan, name: str, streams: Mapping[str, StreamLog]) -> tuple[int, ...]:
-        return tuple(streams[port.stream].next_sequence for port in plan.join(name).ports)
 
+def stream_rate(plan: Plan, log: Log, *, unshed: bool) -> float:
+    """Return a stream's rows per second of its own time, after its drop box or with nothing dropped.
 
-def _sample(plan: Plan, log: StreamLog, *, whole: bool = False) -> Sample:
-    """Return what a log tells of its stream; its declared rate, if it holds too little to tell one.
-
-    The rate is that of the rows that the drop box lets through now, or of the `whole` stream.
+    A log that covers no time yet has the declared rate.
     """
-    newest: list[pa.Table] = []
-    missing = SAMPLE_ROWS
-    for chunk in reversed(log.chunks):
-        if missing <= 0:
-            break
-        newest.append(chunk.table.slice(max(chunk.rows - missing, 0)))
-        missing -= chunk.rows
-    return Sample(_rate(plan, log, whole=whole), pa.concat_tables(newest) if newest else None)
-
-
-def _rate(plan: Plan, log: StreamLog, *, whole: bool) -> float:
-    """Return the rows a second of a stream; the log may hold rows from a time when another share was kept."""
-    rows, span_s = log.rows, _span_s(log)
+    span_s = log.held_span_s
+    keep = 1.0 if unshed else log.keep
+    if span_s > 0:
+        return log.rows / span_s * keep / max(log.held_share, _LEAST_SHARE)
     declared = plan.network.stream_by_name[log.definition.name].rate
-    rate = rows / span_s if span_s > 0 else 0.0 if log.ended else float(declared or RATE)
-    return rate * (1.0 if whole else log.box.keep) / (_kept_share(log) if span_s > 0 else 1.0)
+    return 0.0 if log.ended else float(declared or RATE) * keep
 
 
-def _kept_share(log: StreamLog) -> float:
-    """Return the share that was kept of the rows among which those of a log are."""
-    first, last = log.chunks[0].table, log.chunks[-1].table
-    share = log.box.mean(int(numbers(first, seq(0))[0]), int(numbers(last, seq(0))[-1]) + 1)
-    return max(share, _LEAST_SHARE)
-
-
-def _span_s(log: StreamLog) -> float:
-    """Return over how much time the rows of a log spread."""
-    if not log.chunks:
-        return 0.0
-    return (max(chunk.last_time for chunk in log.chunks) - min(chunk.first_time for chunk in log.chunks)) / 1e6
+def _brought(plan: Plan, name: str, logs: Mapping[str, Log]) -> tuple[int, ...]:
+    return tuple(logs[port.stream].next_sequence for port in plan.join(name).ports)
 
 
 def _dot(rows: Sequence[int], costs: Sequence[float]) -> float:
@@ -233,9 +254,9 @@ def _dot(rows: Sequence[int], costs: Sequence[float]) -> float:
 
 def _change(name: str, found: ProbePlan) -> str:
     names = names_of(found.join)
-    told = [
+    orders = [
         f"a row of {names[port]} probes {', '.join(names[each] for each in order)}"
         for port, order in enumerate(found.best)
         if order != found.current[port]
     ]
-    return f"{name} goes on in other orders: {'; '.join(told)}"
+    return f"{name} has new probe orders: {'; '.join(orders)}"

@@ -9,17 +9,17 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from penstock.errors import PenstockError
+from penstock.language.paths import found_path
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.plan.plan import RATE
-from penstock.plan.probe_orders import SAMPLE_ROWS, Sample
-from penstock.runtime.checks import found_path
+from penstock.plan.probe_orders import SAMPLE_ROWS, StreamSample
 from penstock.workloads import made_rows
 
 _GENERATED = ("bursty", "poisson", "trace")
 
 
-def sampled(stream: StreamDef, folder: Path) -> Sample:
+def sampled(stream: StreamDef, folder: Path) -> StreamSample:
     """Return what can be known of a stream: its rate as declared or by the times of a file, and some rows.
 
     Of sockets, tables of Spark and files that do not fit their declaration there are no rows.
@@ -29,14 +29,14 @@ def sampled(stream: StreamDef, folder: Path) -> Sample:
         columns = [(column.name, arrow_type(column.type.name)) for column in stream.columns]
         options = {name: value for name, value in stream.options.items() if isinstance(value, int | float)}
         random = np.random.default_rng(int(stream.options.get("seed", 0)))
-        return Sample(declared, made_rows(columns, SAMPLE_ROWS, random, options))
+        return StreamSample(declared, made_rows(columns, SAMPLE_ROWS, random, options))
     if stream.source != "files":
-        return Sample(declared)
+        return StreamSample(declared)
     try:
         rows = _read(_first(found_path(folder, stream.options["path"], stream.name)), stream)
     except (PenstockError, OSError, pa.ArrowException, StopIteration):
-        return Sample(declared)
-    return Sample(_rate(rows, stream) or declared, rows)
+        return StreamSample(declared)
+    return StreamSample(_rate(rows, stream) or declared, rows)
 
 
 def _first(path: Path) -> Path:

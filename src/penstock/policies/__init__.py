@@ -3,7 +3,7 @@
 from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds
 from penstock.policies.policy import Policy
-from penstock.policies.scheduler import Scheduler, Train, Waiting
+from penstock.policies.scheduler import Scheduler, Train, Waiting, as_measured
 from penstock.policies.service import Exhaustive, Limited, Service, Workload
 from penstock.policies.table import POLICIES, policy_named
 from penstock.policies.units import Unit, units_of
@@ -22,6 +22,7 @@ __all__ = [
     "Unit",
     "Waiting",
     "Workload",
+    "as_measured",
     "policy_named",
     "units_of",
 ]

@@ -238,3 +238,8 @@ def _ties(tie: tuple[str, ...], unit: Unit, waiting: Waiting) -> tuple[Number, .
         else:
             values += [-waiting.number, -unit.id]
     return tuple(values)
+
+
+def as_measured(unit: Unit) -> tuple[Number, Number | None]:
+    """Return the expected static part and cost of a unit, for a policy that would know the future."""
+    return unit.static, unit.cost

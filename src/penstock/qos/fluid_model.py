@@ -1,12 +1,12 @@
-"""A shadow: this engine in plain Python under one policy, alone, to rehearse what the policy would come to.
+"""The fluid what-if model: the engine under one policy alone, in plain Python, to see what the policy would do.
 
-The network, the `Scheduler` and its trains are the engine's, and jobs cost c0 + b + w·window + n·cost as was
-measured. It is fluid: of n rows an operator makes n · selectivity, fractions too. So it is deterministic, and
-knows only averages.
+The network, the `Scheduler` and its trains are the engine's, and jobs cost c0 + b + w·window + n·cost as measured.
+Of n rows an operator makes n · selectivity, fractions included. So the model is deterministic and knows only
+averages.
 
-What it leaves out: a queue is served from one whole row on; rows never wait for other streams; a probe looks
-through as many rows as on average; several jobs in flight are one machine, as many times faster; rows are kept as
-sums, the newest of a long queue together.
+It leaves out: a queue is served from one whole row on; rows never wait for other streams; a probe reads the
+average number of rows; several jobs in flight are one machine that is as many times faster; rows are kept as sums,
+the newest of a long queue together.
 """
 
 import math
@@ -17,12 +17,11 @@ from functools import cached_property, reduce
 from typing import NamedTuple
 
 from penstock.network import Edge, Network
-from penstock.policies import Exhaustive, Scheduler, Service, Train, Unit, Waiting
+from penstock.policies import Exhaustive, Scheduler, Service, Train, Unit, Waiting, as_measured
 from penstock.qos import IntervalStatistics, ResultSums
-from penstock.runtime.engine import LONGEST_TRAIN, MOST_ROWS, as_measured
 
 _FLOWS = 16
-"""Parts of a queue that are told apart."""
+"""Parts of a queue that are kept apart."""
 _LEAST_ROWS = 1.0 - 1e-9
 
 
@@ -53,8 +52,8 @@ class Flow(NamedTuple):
         )
 
 
-class Store:
-    """A queue of a shadow."""
+class FluidQueue:
+    """A queue of the model."""
 
     __slots__ = ("flows", "number", "rows")
 
@@ -94,8 +93,8 @@ class _Result(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What is known of the engine when shadows begin; the same for all of them."""
+class ModelInputs:
+    """What is known of the engine when models begin; the same for all policies."""
 
     network: Network
     setup_s: float
@@ -105,15 +104,19 @@ class Stage:
     ideals: Mapping[str, float] = field(default_factory=dict)
     """T of queries, where it is not the network's."""
     windows: Mapping[str, float] = field(default_factory=dict)
-    """Rows that a probe of a join looks through."""
+    """Rows that a probe of each join reads."""
     service: Service = field(default_factory=Exhaustive)
     quantum_s: float = 0.0
+    longest_train: int = 500
+    """Units of a train at most."""
+    most_rows: float = 500_000
+    """Rows that a job takes of a unit at most."""
     in_flight: int = 1
     memory: int | None = None
     row_bytes: Mapping[str, float] = field(default_factory=dict)
-    """What a row out of a stream or an operator takes."""
+    """Bytes of a row of each stream and operator."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """How much a result of a query counts, if not 1."""
+    """Weights of queries that are not 1."""
 
     @cached_property
     def leads(self) -> Mapping[Edge, list[_Result]]:
@@ -137,7 +140,7 @@ class Stage:
         return found
 
 
-class Arriving(NamedTuple):
+class Arrivals(NamedTuple):
     """Rows of a stream, and when they are admitted."""
 
     stream: str
@@ -149,13 +152,13 @@ class _Lane(NamedTuple):
     """What becomes of a row that waits at an entry of a unit: its cost, its results, and what stays where."""
 
     edge: Edge
-    store: Store
+    queue: FluidQueue
     cost_s: float
     results: list[_Result]
     stays: list[tuple[Edge, float]]
 
 
-class _Served(NamedTuple):
+class _UnitState(NamedTuple):
     """A unit: its entries, and what a run of it alone costs before its first row."""
 
     lanes: list[_Lane]
@@ -174,27 +177,29 @@ class _Job:
 class FluidModel:
     """The engine under one policy; times are in seconds, from any beginning on.
 
-    >>> stage = Stage(Network.chains([[(1.0, 0.5)]]), setup_s=2.0)
-    >>> shadow = FluidModel(stage, "fifo", now=0.0)
-    >>> reading = shadow.advance(10.0, [Arriving("s", Flow.at(4, 0.0), 0.0)])
+    >>> inputs = ModelInputs(Network.chains([[(1.0, 0.5)]]), setup_s=2.0)
+    >>> model = FluidModel(inputs, "fifo", now=0.0)
+    >>> reading = model.advance(10.0, [Arrivals("s", Flow.at(4, 0.0), 0.0)])
     >>> reading.results.count, reading.results.avg_response
     (2.0, 6.0)
     """
 
-    def __init__(self, stage: Stage, policy: str, now: float) -> None:
-        self.stage = stage
+    def __init__(self, inputs: ModelInputs, policy: str, now: float) -> None:
+        self.inputs = inputs
         self.now = now
-        self.stores: dict[Edge, Store] = {edge: Store() for edge in stage.network.edges}
-        self._scheduler = Scheduler(stage.network, policy, stage.memory)
-        self._served: dict[int, _Served] = {}
+        self.queues: dict[Edge, FluidQueue] = {edge: FluidQueue() for edge in inputs.network.edges}
+        self._scheduler = Scheduler(inputs.network, policy, inputs.memory)
+        self._served: dict[int, _UnitState] = {}
         self._train = (
-            Train(stage.setup_s, stage.quantum_s, LONGEST_TRAIN, 0, stage.pace) if stage.quantum_s else None
+            Train(inputs.setup_s, inputs.quantum_s, inputs.longest_train, 0, inputs.pace)
+            if inputs.quantum_s
+            else None
         )
         self._job: _Job | None = None
         self._numbers = 0
         self._sent = {
-            source: [self.stores[edge] for edge in edges]
-            for source, edges in stage.network.out_edges.items()
+            source: [self.queues[edge] for edge in edges]
+            for source, edges in inputs.network.out_edges.items()
             if edges
         }
         self._held = dict.fromkeys(self._sent, 0.0)
@@ -212,15 +217,15 @@ class FluidModel:
     def put(self, edge: Edge, flow: Flow) -> None:
         """Add rows to a queue."""
         self._numbers += 1
-        self.stores[edge].put(flow, self._numbers)
+        self.queues[edge].put(flow, self._numbers)
         self._touched(edge.source)
 
     def advance(
-        self, until: float, arrivals: Sequence[Arriving], most_jobs: float = math.inf
+        self, until: float, arrivals: Sequence[Arrivals], most_jobs: float = math.inf
     ) -> IntervalStatistics | None:
-        """Go on up to a time, with what is admitted by then; return what would be read there.
+        """Run up to a time with what is admitted by then, and return the statistics of the interval.
 
-        None if that takes more jobs than may be: then it is somewhere in between.
+        None if that takes more than `most_jobs`: then the model is somewhere in between.
         """
         coming = deque(arrivals)
         while self.jobs <= most_jobs:
@@ -233,14 +238,14 @@ class FluidModel:
                 self._finish(self._job)
             else:
                 self._move(until)
-                return self._reading()
+                return self._interval()
         return None
 
-    def _admit(self, arriving: Arriving) -> None:
+    def _admit(self, arriving: Arrivals) -> None:
         self._move(arriving.at)
         self._numbers += 1
-        for store in self._sent.get(arriving.stream, ()):
-            store.put(arriving.flow, self._numbers)
+        for queue in self._sent.get(arriving.stream, ()):
+            queue.put(arriving.flow, self._numbers)
         self._touched(arriving.stream)
 
     def _start(self) -> bool:
@@ -254,22 +259,22 @@ class FluidModel:
             return False
         self.jobs += 1
         job = _Job(self.now)
-        seconds = self.stage.setup_s + sum(self._run(unit, job) for unit in units)
-        job.end += seconds / self.stage.in_flight
+        seconds = self.inputs.setup_s + sum(self._run(unit, job) for unit in units)
+        job.end += seconds / self.inputs.in_flight
         self._job = job
         return True
 
     def _run(self, unit: Unit, job: _Job) -> float:
         """Take the rows of a unit, and return what they add to the time of the job."""
         served = self._of(unit)
-        seconds = served.overhead_s - self.stage.setup_s
-        left = self._limit(sum(lane.store.rows for lane in served.lanes))
-        for edge, store, cost_s, results, stays in served.lanes:
-            if left > 0 and store.rows >= _LEAST_ROWS:
-                flow = store.take(left)
+        seconds = served.overhead_s - self.inputs.setup_s
+        left = self._limit(sum(lane.queue.rows for lane in served.lanes))
+        for edge, queue, cost_s, results, stays in served.lanes:
+            if left > 0 and queue.rows >= _LEAST_ROWS:
+                flow = queue.take(left)
                 self._touched(edge.source)
                 left -= flow.rows
-                seconds += flow.rows * cost_s * self.stage.pace
+                seconds += flow.rows * cost_s * self.inputs.pace
                 job.results += [(result, flow) for result in results]
                 job.stays += [(onward, flow.times(rows)) for onward, rows in stays]
         return seconds
@@ -285,47 +290,47 @@ class FluidModel:
         served = self._of(unit)
         rows, first, number = 0.0, math.inf, 0
         for lane in served.lanes:
-            store = lane.store
-            if store.rows >= _LEAST_ROWS:
-                rows += store.rows
-                if store.flows[0].first < first:
-                    first, number = store.flows[0].first, store.number
+            queue = lane.queue
+            if queue.rows >= _LEAST_ROWS:
+                rows += queue.rows
+                if queue.flows[0].first < first:
+                    first, number = queue.flows[0].first, queue.number
         return Waiting(first, number, rows, self._limit(rows), served.overhead_s) if rows else None
 
     def _limit(self, waiting: float) -> float:
-        limit = self.stage.service.limit(waiting)
-        return min(waiting, MOST_ROWS if limit is None else float(limit))
+        limit = self.inputs.service.limit(waiting)
+        return min(waiting, self.inputs.most_rows if limit is None else float(limit))
 
-    def _of(self, unit: Unit) -> _Served:
+    def _of(self, unit: Unit) -> _UnitState:
         known = self._served.get(id(unit))
         if known is None:
-            stage = self.stage
+            inputs = self.inputs
             lanes = [self._lane(edge, unit) for edge in unit.entries]
             reached = {edge.target for edge in (*unit.entries, *unit.through)}
-            window_rows = sum(stage.windows.get(name, 0.0) for name in reached)
-            overhead = stage.setup_s + stage.unit_s + stage.window_row_s * window_rows
-            known = self._served[id(unit)] = _Served(lanes, overhead)
+            window_rows = sum(inputs.windows.get(name, 0.0) for name in reached)
+            overhead = inputs.setup_s + inputs.unit_s + inputs.window_row_s * window_rows
+            known = self._served[id(unit)] = _UnitState(lanes, overhead)
         return known
 
     def _lane(self, entry: Edge, unit: Unit) -> _Lane:
-        network = self.stage.network
-        lane = _Lane(entry, self.stores[entry], 0.0, [], [])
+        network = self.inputs.network
+        lane = _Lane(entry, self.queues[entry], 0.0, [], [])
         cost = 0.0
         reached = [(entry, 1.0)]
         while reached:
             edge, rows = reached.pop()
             cost += rows * float(network.costs[edge])
             made = rows * float(network.fanout[edge])
-            lane.results.extend(_Result(made, *rest) for _, *rest in self.stage.results_of.get(edge.target, ()))
+            lane.results.extend(_Result(made, *rest) for _, *rest in self.inputs.results_of.get(edge.target, ()))
             for onward in network.out_edges.get(edge.target, ()):
                 (reached if onward in unit.through else lane.stays).append((onward, made))
         return lane._replace(cost_s=cost)
 
-    # What would be read -------------------------------------------------------------------------------------
+    # Statistics ---------------------------------------------------------------------------------------------
 
     def _touched(self, source: str) -> None:
-        rows = max((store.rows for store in self._sent.get(source, ())), default=0.0)
-        self._held[source] = rows * self.stage.row_bytes.get(source, 1.0)
+        rows = max((queue.rows for queue in self._sent.get(source, ())), default=0.0)
+        self._held[source] = rows * self.inputs.row_bytes.get(source, 1.0)
 
     def _move(self, to: float) -> None:
         """Let time pass, in which what waits is held."""
@@ -335,8 +340,8 @@ class FluidModel:
         self._whole_byte_seconds += held * (to - self.now)
         self.now = to
 
-    def _reading(self) -> IntervalStatistics:
-        firsts = [store.flows[0].first for store in self.stores.values() if store.rows >= _LEAST_ROWS]
+    def _interval(self) -> IntervalStatistics:
+        firsts = [queue.flows[0].first for queue in self.queues.values() if queue.rows >= _LEAST_ROWS]
         seconds = max(self.now - self._since, 1e-9)
         found = IntervalStatistics(
             now=self.now,
@@ -344,7 +349,7 @@ class FluidModel:
             results=_summed(self._results),
             memory=self._byte_seconds / seconds,
             peak=self._peak,
-            waiting=sum(max(store.rows for store in stores) for stores in self._sent.values()),
+            waiting=sum(max(queue.rows for queue in queues) for queues in self._sent.values()),
             oldest=self.now - min(firsts) if firsts else 0.0,
             pending=_summed(self._pending()),
         )
@@ -354,10 +359,10 @@ class FluidModel:
 
     def _pending(self) -> Iterator[tuple[_Result, Flow, float]]:
         """Yield the results that are expected of what waits, as if they came now."""
-        for edge, store in self.stores.items():
-            if store.flows:
-                whole = reduce(Flow.with_flow, store.flows)
-                yield from ((result, whole, self.now) for result in self.stage.leads[edge])
+        for edge, queue in self.queues.items():
+            if queue.flows:
+                whole = reduce(Flow.with_flow, queue.flows)
+                yield from ((result, whole, self.now) for result in self.inputs.leads[edge])
 
 
 def _summed(results: Iterable[tuple[_Result, Flow, float]]) -> ResultSums:

@@ -1,7 +1,7 @@
 """When to read statistics, when to choose, and what came of it: the same for every engine.
 
-An engine asks a `PolicyChoice` which policy runs (`policy`) and when it wants to look again (`due`), and gives it a
-`IntervalStatistics` then. Goals, candidates and the selector can be changed between two looks.
+An engine asks a `PolicyChoice` which policy runs (`policy`) and when it wants to look again (`due`), and gives it
+a `IntervalStatistics` then. Goals, candidates and the selector can be changed between two looks.
 """
 
 from collections import deque
@@ -164,7 +164,7 @@ class PolicyChoice:
         self._since_result = 0
         self._exploring = True
         self._period: list[IntervalStatistics] = []
-        self._shadows: dict[str, deque[IntervalStatistics]] = {}
+        self._what_ifs: dict[str, deque[IntervalStatistics]] = {}
         self._rehearsed: dict[str, list[IntervalStatistics]] = {}
         self.candidates = selection.names
         self.policy = self.candidates[0]
@@ -180,7 +180,7 @@ class PolicyChoice:
         return min(self._next_look, self._changes[0][0]) if self._changes else self._next_look
 
     @property
-    def wants_shadows(self) -> bool:
+    def wants_what_ifs(self) -> bool:
         """Whether the selector makes anything of rehearsals, and there is something to choose."""
         return self.selection.selector == "foresight" and len(self.candidates) > 1
 
@@ -189,15 +189,15 @@ class PolicyChoice:
         reading: IntervalStatistics,
         load: float | None = None,
         burst: float | None = None,
-        shadows: Mapping[str, IntervalStatistics] | None = None,
+        what_ifs: Mapping[str, IntervalStatistics] | None = None,
     ) -> str:
         """Take in what happened since the last look, choose if it is time to, and return the policy to run."""
         self._period.append(reading)
         values = self.statistics.add(self.policy, reading)
-        for name, shadow in (shadows or {}).items():
-            kept = self._shadows.setdefault(name, deque())
-            kept.append(shadow)
-            self._rehearsed.setdefault(name, []).append(shadow)
+        for name, what_if in (what_ifs or {}).items():
+            kept = self._what_ifs.setdefault(name, deque())
+            kept.append(what_if)
+            self._rehearsed.setdefault(name, []).append(what_if)
             while kept[0].now < reading.now - self.selection.horizon:
                 kept.popleft()
         all_count = all(self.goals.queries.values())  # else there may be results that count for nothing
@@ -232,7 +232,7 @@ class PolicyChoice:
         """Go on with other candidates, which are rehearsed anew: all for as long."""
         self.selection = replace(self.selection, candidates=tuple(candidates))
         self.candidates = self.selection.names
-        self._shadows.clear()
+        self._what_ifs.clear()
         self._rehearsed.clear()
 
     def _choose(self, now: float, load: float | None, burst: float | None, *, is_starved: bool = False) -> None:
@@ -247,7 +247,7 @@ class PolicyChoice:
             period=period,
             load=load,
             burst=burst,
-            shadows={name: together(readings) for name, readings in self._shadows.items()},
+            what_ifs={name: together(readings) for name, readings in self._what_ifs.items()},
             rehearsed={name: together(readings) for name, readings in self._rehearsed.items()},
         )
         choice = self.selector.choose(situation)

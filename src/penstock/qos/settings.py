@@ -25,7 +25,8 @@ class PolicySettings:
     P04's (`DEFAULT`), without candidates `CANDIDATES`; a policy that is named runs first, and is a candidate.
     Where only weights of queries are given, a policy that is named stays.
 
-    >>> said = PolicySettings.of({"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}, queries=())
+    >>> script = {"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}
+    >>> said = PolicySettings.of(script, queries=())
     >>> said.selection().candidates, said.selection().selector
     (('srpt', 'hr', 'bsd.every(20)'), 'foresight')
     """

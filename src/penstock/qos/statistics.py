@@ -74,7 +74,9 @@ STATISTICS: dict[str, Statistic] = _table(
 def statistic(
     name: str, of: Of = "plan", *, sense: Literal["minimize", "maximize"] = "minimize", about: str = ""
 ) -> Callable[[Compute], Compute]:
-    """Register a function as a statistic: it is given a `IntervalStatistics` (plan), `ResultSums`, `Work` or `Waiting`.
+    """Register a function as a statistic of the plan, a query, an operator or a queue.
+
+    It is given `IntervalStatistics`, `ResultSums`, `OperatorWork` or `QueueSize`.
 
     It returns a number above 0, or None where there is nothing to say. If it raises, that is told once, it is not
     computed any more, and everything else goes on.

@@ -1,159 +1,159 @@
-"""Rehearsals: beside a run, every candidate works alone in a shadow on what is really admitted.
+"""What-if runs: beside a run, every candidate policy works alone in a fluid model on the rows really admitted.
 
-A rehearsal goes on for an *episode*. Then, and when queries, their weights or the candidates have changed, all
-shadows begin anew, with what is measured by then and from what really waits; what runs just then is taken for
-done. So a model and a run do not drift apart. Rehearsals may take a share of the time. Where there is none left
-they pause, and where the network is large or its jobs are short there are none: a selector has to do without.
+A what-if run lasts an *episode*. Then, and when queries, weights or candidates have changed, all models start
+again from the current costs and queues; jobs in flight count as done. So models and run do not drift apart.
+What-if runs may take a small share of the time. When that is used up they pause. For large networks or very short
+jobs there are none, and the selector works without them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from time import perf_counter
+from typing import NamedTuple, Protocol
 
-from penstock.plan.weights import weighed_network
-from penstock.policies import Service
-from penstock.qos import IntervalStatistics
-from penstock.qos.fluid_model import Arriving, Flow, FluidModel, Stage
-from penstock.runtime.engine import Engine
+from penstock.network import Edge
+from penstock.qos.fluid_model import Arrivals, Flow, FluidModel, ModelInputs
+from penstock.qos.interval import IntervalStatistics
 
 SHARE = 0.005
-"""Of the time, for rehearsals."""
+"""The share of the time for what-if runs."""
 LENT_S = 0.05
-"""What they may take beyond that, at the beginning."""
+"""Seconds that they may take beyond that, at the beginning."""
 EPISODE_S, SHORTEST_S = 30.0, 5.0
-"""How long an episode takes, and for how long there must be time."""
+"""How long an episode lasts, and for how long there must be time before one begins."""
 MOST_QUEUES = 250
 MOST_JOBS = 100
-"""In a second, of a shadow."""
+"""Jobs per second of a model."""
 _BIN_S = 0.2
 
 
-class WhatIf:
-    """Shadows of all candidates beside a run."""
+class Rows(NamedTuple):
+    """Rows that arrived together: when the first and, on average, all of them did."""
 
-    def __init__(
-        self, engine: Engine, service: Service, quantum_s: float, in_flight: int, memory: int | None = None
-    ) -> None:
-        self._engine = engine
-        self._service, self._quantum_s, self._in_flight, self._memory = service, quantum_s, in_flight, memory
-        self._shadows: dict[str, FluidModel] = {}
+    rows: float
+    first_s: float
+    mean_s: float
+
+
+class Observed(Protocol):
+    """What is read of the system beside which what-if runs go on."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the costs of jobs are known."""
+        ...
+
+    @property
+    def queues(self) -> int:
+        """How many queues there are."""
+        ...
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries of the network."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights by which results count."""
+        ...
+
+    def inputs(self) -> ModelInputs:
+        """Return network, costs and settings as they are now."""
+        ...
+
+    def waiting(self) -> Mapping[Edge, list[Rows]]:
+        """Return what waits at each edge."""
+        ...
+
+
+class WhatIf:
+    """Fluid models of all candidate policies beside a run."""
+
+    def __init__(self, system: Observed) -> None:
+        self._system = system
+        self._models: dict[str, FluidModel] = {}
         self._queries: tuple[str, ...] = ()
         self._weights: Mapping[str, float] = {}
-        self._began = self._seen = 0.0
+        self._arrived: list[tuple[str, Rows]] = []
+        self._began = self._sampled = 0.0
         self._first: float | None = None
-        self.spent_s = self._beginning_s = self._look_s = 0.0
+        self.spent_s = self._beginning_s = self._advance_s = 0.0
 
     def pause(self) -> None:
-        """Let the episode go: what comes from now on is not rehearsed."""
-        self._shadows = {}
-        if self._engine.recorder is not None:
-            self._engine.recorder.arrivals = None
+        """End the episode: what is admitted from now on is ignored."""
+        self._models = {}
+        self._arrived.clear()
+
+    def admitted(self, stream: str, rows: Rows) -> None:
+        """Take rows that were admitted, while there is an episode."""
+        if self._models:
+            self._arrived.append((stream, rows))
 
     def advance(self, now: float, candidates: Sequence[str]) -> Mapping[str, IntervalStatistics] | None:
-        """Rehearse what was admitted since the last look, and return what each shadow would have read.
+        """Run the models on what was admitted since the last call; return the statistics of each policy.
 
         None at the beginning of an episode, and where there is no time for one.
         """
         start = perf_counter()
         self._first = now if self._first is None else self._first
         allowed = LENT_S + SHARE * (now - self._first) - self.spent_s
-        readings = None
-        if self._is_on(candidates) and self._look_s <= allowed:
-            readings = self._looked(now)
-            self._look_s = (perf_counter() - start) / max(now - self._seen, 1.0)
-        if readings is None or now - self._began >= EPISODE_S:
+        found = None
+        if self._is_on(candidates) and self._advance_s <= allowed:
+            found = self._advanced(now)
+            self._advance_s = (perf_counter() - start) / max(now - self._sampled, 1.0)
+        if found is None or now - self._began >= EPISODE_S:
             self.pause()
-            if self._beginning_s + self._look_s * SHORTEST_S <= allowed and self._is_small:
+            is_small = self._system.is_measured and self._system.queues <= MOST_QUEUES
+            if is_small and self._beginning_s + self._advance_s * SHORTEST_S <= allowed:
                 self._begin(now, candidates)
-        self._seen = now
+        self._sampled = now
         self.spent_s += perf_counter() - start
-        return readings
-
-    @property
-    def _is_small(self) -> bool:
-        return self._engine.costs.is_measured and len(self._engine.queues) <= MOST_QUEUES
+        return found
 
     def _is_on(self, candidates: Sequence[str]) -> bool:
-        recorder = self._engine.recorder
-        same = recorder is not None and self._queries == self._names() and self._weights == recorder.weights
-        return same and tuple(self._shadows) == tuple(candidates)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(query.name for query in self._engine.plan.network.queries)
+        same = self._queries == self._system.queries and self._weights == self._system.weights
+        return same and tuple(self._models) == tuple(candidates)
 
     def _begin(self, now: float, candidates: Sequence[str]) -> None:
         """Begin an episode from what really waits."""
         start = perf_counter()
-        engine = self._engine
-        if engine.recorder is None:
-            return
-        self._began, self._queries, self._weights = now, self._names(), engine.recorder.weights
-        stage = self._stage()
-        waiting = {
-            edge: [self._flow(chunk.rows, chunk.mean_arrival / 1e6, chunk.arrival / 1e6) for chunk in queue.chunks]
-            for edge, queue in engine.queues.items()
-            if queue.chunks
-        }
+        self._began, self._queries, self._weights = now, self._system.queries, self._system.weights
+        inputs, waiting = self._system.inputs(), self._system.waiting()
         for name in candidates:
-            shadow = self._shadows[name] = FluidModel(stage, name, 0.0)
-            for edge, flows in waiting.items():
-                for flow in flows:
-                    shadow.put(edge, flow)
-        engine.recorder.arrivals = []
+            model = self._models[name] = FluidModel(inputs, name, 0.0)
+            for edge, rows in waiting.items():
+                for each in rows:
+                    model.put(edge, self._flow(each))
         self._beginning_s = perf_counter() - start
 
-    def _stage(self) -> Stage:
-        engine, costs = self._engine, self._engine.costs
-        network, recorder = weighed_network(engine.plan, engine.weights), engine.recorder
-        assert recorder is not None
-        return Stage(
-            network=network,
-            setup_s=costs.setup_s,
-            unit_s=costs.unit_s,
-            window_row_s=costs.window_row_s,
-            pace=costs.pace,
-            ideals={query.name: costs.ideal_s(network, query.name) for query in network.queries},
-            windows=engine.probed,
-            service=self._service,
-            quantum_s=self._quantum_s,
-            in_flight=self._in_flight,
-            memory=self._memory,
-            row_bytes=recorder.row_bytes,
-            weights={query.name: float(query.weight) for query in network.queries},
-        )
-
-    def _looked(self, now: float) -> Mapping[str, IntervalStatistics] | None:
-        """Advance all shadows; None if they have more to do than there is time for."""
-        recorder = self._engine.recorder
-        if recorder is None or recorder.arrivals is None:
-            return None
+    def _advanced(self, now: float) -> Mapping[str, IntervalStatistics] | None:
+        """Advance all models; None if they have more to do than there is time for."""
         start = perf_counter()
-        seconds = max(now - self._seen, 1.0)
-        arriving = self._arriving(now)
-        readings = {}
-        for name, shadow in self._shadows.items():
-            reading = shadow.advance(now - self._began, arriving, MOST_JOBS * seconds)
-            if reading is None or perf_counter() - start > LENT_S * seconds:
+        seconds = max(now - self._sampled, 1.0)
+        arrivals = self._arrivals(now)
+        found = {}
+        for name, model in self._models.items():
+            interval = model.advance(now - self._began, arrivals, MOST_JOBS * seconds)
+            if interval is None or perf_counter() - start > LENT_S * seconds:
                 return None
-            readings[name] = replace(reading, now=now)
-        return readings
+            found[name] = replace(interval, now=now)
+        return found
 
-    def _arriving(self, now: float) -> list[Arriving]:
-        """Return what was admitted since the last look: at the times when it arrived, some at a time."""
-        recorder = self._engine.recorder
-        assert recorder is not None
+    def _arrivals(self, now: float) -> list[Arrivals]:
+        """Return what was admitted since the last call, in short bins of time."""
         binned: dict[tuple[str, int], Flow] = {}
-        for stream, rows, first, mean in recorder.arrivals or ():
-            key = stream, int(min(max(mean, self._seen), now) / _BIN_S)
-            flow = self._flow(rows, mean, first)
+        for stream, rows in self._arrived:
+            key = stream, int(min(max(rows.mean_s, self._sampled), now) / _BIN_S)
+            flow = self._flow(rows)
             binned[key] = binned[key].with_flow(flow) if key in binned else flow
-        recorder.arrivals = []
+        self._arrived.clear()
         found = []
         for (stream, place), flow in binned.items():
-            at = min(max(place * _BIN_S, self._seen), now) - self._began
-            found.append(Arriving(stream, flow, at))
+            at = min(max(place * _BIN_S, self._sampled), now) - self._began
+            found.append(Arrivals(stream, flow, at))
         return sorted(found, key=attrgetter("at"))
 
-    def _flow(self, rows: int, mean: float, first: float) -> Flow:
-        return Flow.at(rows, mean - self._began, first - self._began)
+    def _flow(self, rows: Rows) -> Flow:
+        return Flow.at(rows.rows, rows.mean_s - self._began, rows.first_s - self._began)

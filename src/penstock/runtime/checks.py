@@ -1,10 +1,9 @@
 """What can be known to be wrong before Spark is started; nothing here needs PySpark."""
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from penstock.errors import QosError, RunError, ScriptError
+from penstock.language.paths import found_path
 from penstock.language.script import Script
 from penstock.language.statements import StreamDef
 from penstock.policies import Policy, policy_named
@@ -63,15 +62,3 @@ def policy_settings(
 def _endless(stream: StreamDef) -> bool:
     goes_on = stream.source in ("bursty", "poisson") or bool(stream.options.get("repeat"))
     return goes_on and not {"rows", "seconds"} & stream.options.keys()
-
-
-def found_path(folder: Path, written: str, what: str) -> Path:
-    """Return a path of a script: absolute, beside the script, or in the working folder; or a pattern there."""
-    given = Path(written).expanduser()
-    for found in (folder / given, Path.cwd() / given):
-        try:
-            if found.exists() or any(found.parent.glob(found.name)):
-                return Path(os.path.normpath(found.absolute()))
-        except (OSError, ValueError) as error:
-            raise RunError(f"{what}: {written!r} is not a path: {error}") from error
-    raise RunError(f"{what}: there is no file or folder {written!r} (looked in {folder.absolute()})")

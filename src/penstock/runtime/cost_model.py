@@ -2,18 +2,15 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import sqrt
 from statistics import geometric_mean
 
 import numpy as np
 from scipy.optimize import nnls
 
 from penstock.network import Network, Number, Operator
-from penstock.spark.job import Outcome
+from penstock.plan.moving_average import moving_average
+from penstock.runtime.work import Outcome
 
-ALPHA = 0.175
-"""Weight of the newest measure, SCLP08 §9."""
 SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
 """What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
 RECENT = 32
@@ -34,6 +31,10 @@ class CostModel:
         """How long rows took in recent jobs, compared with what the network said then."""
         self.jobs = 0
         self.busy_s = 0.0
+        self.jobs_overhead_s = 0.0
+        """Time of all jobs in addition to their rows, as far as known."""
+        self.window_rows: dict[str, float] = {}
+        """Rows that a probe of each join reads on average."""
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, tuple[float, ...]] = {}
         """Seconds a row, for each input of an operator."""
@@ -91,6 +92,7 @@ class CostModel:
         if self.jobs % ESTIMATED_EVERY == 0:
             self.estimate()
         overhead = self.overhead_s(outcome.window_rows) + (units - 1) * self.unit_s
+        self.jobs_overhead_s += overhead
         spent = max(seconds - overhead, _LEAST_COST)
         if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
             ratio = min(max(spent / thought, 0.1), 10.0)
@@ -103,6 +105,10 @@ class CostModel:
                         found[place] = moving_average(found[place], max(cost * ratio, _LEAST_COST))
                 self._costs[name] = tuple(found)
         self._ran.update(*inputs.values())
+
+    def probed(self, join: str, window_rows: int) -> None:
+        """Learn how many rows a probe of a join reads."""
+        self.window_rows[join] = moving_average(self.window_rows.get(join, window_rows), window_rows)
 
     def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
         """Take these for what a row of each input costs an operator, and makes, until it is measured again."""
@@ -171,38 +177,3 @@ def _expected(known: Mapping[str, Operator], costs: Mapping[str, tuple[float, ..
         by_kind.setdefault(known[name].kind, []).append(geometric_mean(cost))
     usual = {kind: geometric_mean(measured) for kind, measured in by_kind.items()}
     return {name: usual[operator.kind] for name, operator in known.items() if operator.kind in usual}
-
-
-def moving_average(old: float, new: float) -> float:
-    """Return the average after one more measure; the newest weighs most."""
-    return (1 - ALPHA) * old + ALPHA * new
-
-
-@dataclass
-class Spread:
-    """Average, maximum and ℓ2 norm of a growing set of numbers (PAPERS §2), and the recent average."""
-
-    count: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-    most: float = 0.0
-    recent: float = 0.0
-
-    def merge(self, count: int, total: float, squares: float, most: float) -> None:
-        """Take in numbers of which only these sums are known; there is at least one."""
-        mean = total / count
-        self.recent = mean if self.count == 0 else moving_average(self.recent, mean)
-        self.count += count
-        self.total += total
-        self.squares += squares
-        self.most = max(self.most, most)
-
-    @property
-    def mean(self) -> float:
-        """The average."""
-        return self.total / self.count if self.count else 0.0
-
-    @property
-    def l2(self) -> float:
-        """The ℓ2 norm."""
-        return sqrt(self.squares)

@@ -1,74 +1,76 @@
-"""Whose fault a failed job was: what it made is made part by part, each alone, and groups by halves."""
+"""Which queries made a job fail: its outputs are run one by one, and groups by halves."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.plan.group import Group
 from penstock.plan.reach import leaving
-from penstock.runtime.engine import Engine
+from penstock.runtime.backend import Backend
 from penstock.runtime.groups import restricted
-from penstock.runtime.query_state import Job
+from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
-from penstock.spark.job import Work
-from penstock.spark.session import explained
-
-Execute = Callable[[Work], object]
+from penstock.runtime.state import State
+from penstock.runtime.work import Work
 
 
-def culprits(engine: Engine, run: Job, execute: Execute, too_many: str | None = None) -> dict[str, str]:
-    """Return the queries that let a run's job fail, each with the reason; none if every part works alone.
+@dataclass(frozen=True)
+class Attempt:
+    """Runs parts of a failed job again.
 
     A part that makes too many results is to blame with the reason `too_many`, or, without one, not at all.
     """
+
+    backend: Backend
+    too_many: str | None = None
+
+    def fault(self, work: Work) -> str | None:
+        """Return why some work fails; None if it does not."""
+        try:
+            self.backend.run(work)
+        except TooManyResults:
+            return self.too_many
+        except Exception as error:
+            return self.backend.explain(error)
+        return None
+
+
+def culprits(state: State, job: Job, attempt: Attempt) -> dict[str, str]:
+    """Return the queries that made a job fail, each with the reason; none if every part works alone."""
     found: dict[str, str] = {}
-    plan = run.work.plan
-    for operator in leaving(plan, run.taken, run.work.through):
-        alone = replace(run.work, only=frozenset({operator}))
-        reason = _fault(execute, alone, too_many)
+    plan = job.work.plan
+    for operator in leaving(plan, job.taken, job.work.through):
+        alone = replace(job.work, only=frozenset({operator}))
+        reason = attempt.fault(alone)
         if reason is None:
             continue
         groups = [plan.groups.get(name) for name in plan.roots.get(operator, ())]
         if len(groups) == 1 and groups[0] is not None:
-            found |= _halved(engine, execute, alone, groups[0], reason, too_many)
+            found |= _halved(state, attempt, alone, groups[0], reason)
         else:
-            found |= dict.fromkeys(engine.users_of(run, operator), reason)
+            found |= dict.fromkeys(state.live_users(plan, operator), reason)
     return found
 
 
-def users(engine: Engine, run: Job) -> list[str]:
-    """Return the queries that a run works for."""
-    operators = leaving(run.work.plan, run.taken, run.work.through)
-    return list(dict.fromkeys(name for each in operators for name in engine.users_of(run, each)))
+def users(state: State, job: Job) -> list[str]:
+    """Return the queries that a job works for."""
+    operators = leaving(job.work.plan, job.taken, job.work.through)
+    return list(dict.fromkeys(name for each in operators for name in state.live_users(job.work.plan, each)))
 
 
-def too_many_of_one_row(run: Job) -> str:
-    """Return the reason for which a query is stopped of which one row makes too many results."""
-    [edge] = [edge for edge, chunks in run.taken.items() if chunks]
-    stream = edge.source if edge.source in run.work.plan.network.stream_by_name else edge.target
-    most = "" if run.work.limit is None else f" {run.work.limit.results:,}"
+def too_many_of_one_row(job: Job) -> str:
+    """Return the reason to stop a query of which one row makes too many results."""
+    [edge] = [edge for edge, chunks in job.taken.items() if chunks]
+    stream = edge.source if edge.source in job.work.plan.network.stream_by_name else edge.target
+    most = "" if job.work.limit is None else f" {job.work.limit.results:,}"
     return (
         f"one row of {stream} makes more results than fit into memory at once, more than{most}: "
         "give it smaller windows or another condition, or Spark more memory (--driver-memory)"
     )
 
 
-def _fault(execute: Execute, work: Work, too_many: str | None) -> str | None:
-    """Return why some work fails, if it does."""
-    try:
-        execute(work)
-    except TooManyResults:
-        return too_many
-    except Exception as error:
-        return explained(error)
-    return None
-
-
-def _halved(
-    engine: Engine, execute: Execute, work: Work, group: Group, reason: str, too_many: str | None
-) -> dict[str, str]:
-    """Return the members of a group whose constants let it fail, found by halving; all, if it fails anyway."""
-    members = [name for name in group.members if engine.queries[name].live]
-    without = _fault(execute, restricted(work, group, ()), too_many)
+def _halved(state: State, attempt: Attempt, work: Work, group: Group, reason: str) -> dict[str, str]:
+    """Return the members of a group whose constants make it fail, found by halving; all, if it always fails."""
+    members = [name for name in group.members if state.queries[name].live]
+    without = attempt.fault(restricted(work, group, ()))
     if without is not None:
         return dict.fromkeys(members, without)
     found: dict[str, str] = {}
@@ -80,7 +82,7 @@ def _halved(
             continue
         middle = len(names) // 2
         for half in (names[:middle], names[middle:]):
-            fault = _fault(execute, restricted(work, group, half), too_many)
+            fault = attempt.fault(restricted(work, group, half))
             if fault is not None:
                 pending.append((half, fault))
     return found

@@ -8,13 +8,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.network import Edge
-from penstock.plan.columns import arrow_type, is_hidden, numbers
+from penstock.plan.columns import arrow_type, numbers
 from penstock.plan.group import MEMBER, QUERY, Group
 from penstock.plan.plan import Plan
-from penstock.plan.steps import ARRIVAL, Lookup, seq
+from penstock.plan.steps import Lookup, seq
 from penstock.runtime.query_state import QueryState
-from penstock.runtime.recorder import Recorder
-from penstock.spark.job import Work
+from penstock.runtime.work import Work
 
 
 def constants_of(group: Group) -> pa.Table:
@@ -27,36 +26,28 @@ def constants_of(group: Group) -> pa.Table:
     return pa.table({**columns, MEMBER: members})
 
 
-def emitted_by(
-    group: Group,
-    states: Mapping[str, QueryState],
-    table: pa.Table,
-    now_us: int,
-    ideal_s: float,
-    recorder: Recorder | None = None,
-) -> pa.Table | None:
-    """Count a group's results, and return them with a column `__query`; None if there are none.
+def seen_by_members(
+    group: Group, states: Mapping[str, QueryState], table: pa.Table
+) -> tuple[pa.Table, NDArray[np.int64]]:
+    """Return the rows of a group that their members see, and each row's member number.
 
-    Rows that a member does not see, because it came later or had ended, and rows of members that have gone are
-    left out.
+    Rows of members that are gone are left out, and those from before a member's start or after its end.
     """
-    places = numbers(table, MEMBER)
-    here = {number: states[name] for number, name in group.names.items() if states[name].live}
-    kept = _seen(group, here, table, places)
-    if not kept.all():
-        table, places = table.filter(pa.array(kept)), places[kept]
-    if not table.num_rows:
-        return None
-    waited = (now_us - numbers(table, ARRIVAL)) / 1e6
-    _count(here, places, waited, ideal_s)
-    if recorder is not None:
-        recorder.emitted_by(group, places, waited, ideal_s)
+    members = numbers(table, MEMBER)
+    live = {number: states[name] for number, name in group.names.items() if states[name].live}
+    kept = _seen(group, live, table, members)
+    if kept.all():
+        return table, members
+    return table.filter(pa.array(kept)), members[kept]
+
+
+def named_rows(group: Group, rows: pa.Table, members: NDArray[np.int64]) -> pa.Table:
+    """Return rows of a group with the column `__query`, the name of each row's query."""
     names = [""] * group.used
     for number, name in group.names.items():
         names[number] = name
-    whose = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(names, pa.string()))
-    columns = [name for name in table.column_names if not is_hidden(name)]
-    return table.select(columns).add_column(0, QUERY, whose)
+    whose = pa.DictionaryArray.from_arrays(pa.array(members, pa.int32()), pa.array(names, pa.string()))
+    return rows.add_column(0, QUERY, whose)
 
 
 def _seen(
@@ -77,23 +68,6 @@ def _seen(
             sequence = numbers(table, seq(place))
             kept &= (sequence >= first[places]) & (sequence < end[places])
     return kept
-
-
-def _count(
-    here: Mapping[int, QueryState], places: NDArray[np.int64], waited: NDArray[np.float64], ideal_s: float
-) -> None:
-    counts = np.bincount(places)
-    totals = np.bincount(places, waited)
-    squares = np.bincount(places, waited * waited)
-    most = np.zeros(len(counts))
-    np.maximum.at(most, places, waited)
-    for number in np.flatnonzero(counts).tolist():
-        state = here[number]
-        count, total = int(counts[number]), float(totals[number])
-        square, highest = float(squares[number]), float(most[number])
-        state.outputs += count
-        state.response.merge(count, total, square, highest)
-        state.slowdown.merge(count, total / ideal_s, square / ideal_s**2, highest / ideal_s)
 
 
 def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -15,7 +15,8 @@ from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import joins_from
 from penstock.plan.steps import Columns, Join
-from penstock.runtime.stream_log import Chunk, StreamLog
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.stream_log import StreamLog
 
 KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 """Types whose values are equal in Spark where they are in Arrow; numbers with a point are not among them."""

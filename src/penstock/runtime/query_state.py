@@ -1,7 +1,5 @@
 """What the engine keeps of a query and of a run, as values."""
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,13 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.language.statements import QueryDef
-from penstock.network import Edge
 from penstock.plan.columns import numbers
 from penstock.plan.steps import seq
-from penstock.policies import Unit
-from penstock.runtime.cost_model import Spread
-from penstock.runtime.stream_log import Chunk
-from penstock.spark.job import Work
 
 Status = Literal["running", "ending", "ended", "stopped", "failed"]
 
@@ -33,9 +26,6 @@ class QueryState:
     """And when it ended."""
     status: Status = "running"
     reason: str = ""
-    outputs: int = 0
-    response: Spread = field(default_factory=Spread)
-    slowdown: Spread = field(default_factory=Spread)
 
     @property
     def name(self) -> str:
@@ -59,39 +49,3 @@ class QueryState:
             if self.ends is not None:
                 mask &= sequence < self.ends[name]
         return table if mask.all() else table.filter(pa.array(mask))
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A unit on its way: what it took, and the work for the job."""
-
-    units: tuple[Unit, ...]
-    taken: Mapping[Edge, tuple[Chunk, ...]]
-    work: Work
-    multiplying: tuple[Unit, ...] = ()
-    """The units that can make several results of a row."""
-    copies: dict[Edge, list[Edge]] = field(default_factory=dict)
-    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
-
-    def onward(self, edge: Edge) -> list[Edge]:
-        """Return the queues that what waits at an edge belongs to by now."""
-        return [edge, *self.copies.get(edge, ())]
-
-    @property
-    def rows(self) -> int:
-        """Rows taken, all entries together."""
-        return sum(chunk.rows for chunks in self.taken.values() for chunk in chunks)
-
-    @property
-    def first_time(self) -> float:
-        """The earliest time of a row taken."""
-        return min((chunk.first_time for chunks in self.taken.values() for chunk in chunks), default=math.inf)
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """Results: of a query, or of a group, whose rows say in a column `query` whose they are."""
-
-    name: str
-    rows: pa.Table
-    of_group: bool = False

@@ -1,6 +1,11 @@
-"""What is counted between two looks at a running system, at little cost: sums, not rows."""
+"""The recorder: the one place that counts rows, results, memory and the work of operators.
 
-from collections.abc import Mapping
+It is told of every admitted chunk and of every finished job, and keeps sums, not rows.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -8,15 +13,92 @@ from numpy.typing import NDArray
 
 from penstock.network import Edge, Network
 from penstock.plan.group import Group
+from penstock.plan.moving_average import moving_average
 from penstock.qos import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums
-from penstock.runtime.cost_model import Spread
-from penstock.runtime.query_state import QueryState
-from penstock.runtime.stream_log import Chunk, Queue
-from penstock.spark.job import Outcome
+from penstock.runtime.admission import Admitted
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.queues import Queue
+from penstock.runtime.rejections import Rejections
+from penstock.runtime.work import Outcome
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Moments:
+    """Average, maximum and ℓ2 norm of a growing set of numbers (PAPERS §2), and the recent average."""
+
+    count: float = 0
+    total: float = 0.0
+    squares: float = 0.0
+    most: float = 0.0
+    recent: float = 0.0
+
+    def add(self, count: float, total: float, squares: float, most: float) -> None:
+        """Add numbers of which only these sums are known; there is at least one."""
+        mean = total / count
+        self.recent = mean if self.count == 0 else moving_average(self.recent, mean)
+        self.count += count
+        self.total += total
+        self.squares += squares
+        self.most = max(self.most, most)
+
+    @property
+    def mean(self) -> float:
+        """The average."""
+        return self.total / self.count if self.count else 0.0
+
+    @property
+    def l2(self) -> float:
+        """The ℓ2 norm."""
+        return sqrt(self.squares)
+
+
+@dataclass
+class ResultStatistics:
+    """Response and slowdown of results."""
+
+    response: Moments = field(default_factory=Moments)
+    slowdown: Moments = field(default_factory=Moments)
+
+    def add(self, count: float, total: float, squares: float, most: float, ideal_s: float) -> None:
+        """Add results: their number, and sum, sum of squares and maximum of their responses."""
+        self.response.add(count, total, squares, most)
+        self.slowdown.add(count, total / ideal_s, squares / ideal_s**2, most / ideal_s)
+
+    @property
+    def sums(self) -> ResultSums:
+        """The same as a value."""
+        response, slowdown = self.response, self.slowdown
+        return ResultSums(
+            response.count,
+            response.total,
+            response.most,
+            response.squares,
+            slowdown.total,
+            slowdown.most,
+            slowdown.squares,
+        )
+
+
+@dataclass
+class StreamCounts:
+    """Rows of a stream: offered to admission, kept in queues, and rejected."""
+
+    rejections: Rejections
+    rows: int = 0
+    kept: int = 0
+    bytes: int = 0
+    """Bytes of the rows kept."""
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a kept row on average; 0 if there was none."""
+        return self.bytes / self.kept if self.kept else 0.0
 
 
 class Arrival(NamedTuple):
-    """Rows that were admitted together: when the first and, on average, all of them arrived."""
+    """A chunk that was admitted: its rows, and when the first and, on average, all of them arrived."""
 
     stream: str
     rows: int
@@ -25,138 +107,161 @@ class Arrival(NamedTuple):
 
 
 class Recorder:
-    """Counts what happens; `reading` returns it and begins anew. Results count as `weights` of queries say."""
+    """Counts for each stream, query and operator since the run began, and for the current interval.
 
-    def __init__(self, now_s: float, weights: Mapping[str, float] | None = None) -> None:
-        self.weights: Mapping[str, float] = weights or {}
-        self.arrivals: list[Arrival] | None = None
-        """What was admitted; None while nobody wants to know."""
+    In an interval, results count by the weights of their queries.
+    """
+
+    def __init__(self, streams: Mapping[str, object] | None = None) -> None:
+        self.streams = {name: StreamCounts(Rejections(name)) for name in streams or ()}
+        self.queries: dict[str, ResultStatistics] = {}
         self.row_bytes: dict[str, float] = {}
-        """What a row out of a stream or an operator took, lately."""
-        self.rows = 0
-        """Rows admitted since the last reading."""
+        """Bytes of a row of each stream and operator, as of its latest chunk."""
+        self.peak_bytes = 0.0
+        self.interval_rows = 0
+        """Rows admitted in the current interval."""
+        self.weights: Mapping[str, float] = {}
+        self._listeners: list[Callable[[Arrival], object]] = []
+        self._held_total, self._held_samples = 0.0, 0
         self._work: dict[str, OperatorWork] = {}
+        self._since = self._held_since = self._held = 0.0
+        self._begin_interval()
+
+    def _begin_interval(self) -> None:
+        self._results = ResultStatistics()
+        self._byte_seconds, self._interval_peak = 0.0, self._held
+        self.interval_rows = 0
+
+    def restart(self, now_s: float, weights: Mapping[str, float]) -> None:
+        """Begin an interval now, in which results count by these weights of queries."""
+        self.weights = weights
+        self._work = {}
         self._since = self._held_since = now_s
         self._held = 0.0
-        self._clear()
+        self._begin_interval()
 
-    def _clear(self) -> None:
-        self._responses, self._slowdowns = Spread(), Spread()
-        self._weighed = 0.0
-        self._byte_seconds, self._peak = 0.0, self._held
-        self.rows = 0
+    def set_weights(self, weights: Mapping[str, float]) -> None:
+        """Count results by other weights of queries from now on."""
+        self.weights = weights
 
-    def admitted(self, stream: str, chunk: Chunk) -> None:
-        """Count rows that came in."""
-        self.rows += chunk.rows
-        self.row_bytes[stream] = chunk.bytes / chunk.rows
-        if self.arrivals is not None:
-            self.arrivals.append(Arrival(stream, chunk.rows, chunk.arrival / 1e6, chunk.mean_arrival / 1e6))
+    def listen(self, listener: Callable[[Arrival], object]) -> None:
+        """Tell a function of every chunk that is admitted."""
+        self._listeners.append(listener)
 
-    def held(self, now_s: float, held: float) -> None:
-        """Take in what the queues hold from now on."""
+    # Events -------------------------------------------------------------------------------------------------
+
+    def query_created(self, name: str) -> None:
+        """Begin the statistics of a query."""
+        self.queries[name] = ResultStatistics()
+
+    def admitted(self, stream: str, offered: int, passed: Admitted) -> list[str]:
+        """Count rows of a stream after admission; return messages about rejected ones."""
+        counts = self.streams[stream]
+        counts.rows += offered
+        counts.kept += passed.rows.num_rows
+        counts.bytes += passed.rows.nbytes
+        return counts.rejections.take(passed.rejected) if passed.rejected.num_rows else []
+
+    def queued(self, source: str, chunk: Chunk, *, is_stream: bool) -> None:
+        """Count a chunk that a stream or an operator sent to queues."""
+        self.row_bytes[source] = chunk.bytes / chunk.rows
+        if is_stream:
+            self.interval_rows += chunk.rows
+            if self._listeners:
+                arrival = Arrival(source, chunk.rows, chunk.arrival / 1e6, chunk.mean_arrival / 1e6)
+                for listener in self._listeners:
+                    listener(arrival)
+
+    def memory(self, now_s: float, held: float) -> float:
+        """Record the bytes held from now on; return their average over all calls."""
+        self.memory_peak(held)
+        self._held_total += held
+        self._held_samples += 1
+        self._hold(now_s, held)
+        return self._held_total / self._held_samples
+
+    def _hold(self, now_s: float, held: float) -> None:
         self._byte_seconds += self._held * max(now_s - self._held_since, 0.0)
         self._held, self._held_since = held, now_s
-        self._peak = max(self._peak, held)
+        self._interval_peak = max(self._interval_peak, held)
 
-    def stayed(self, operator: str, chunk: Chunk) -> None:
-        """Take in rows that wait behind an operator."""
-        self.row_bytes[operator] = chunk.bytes / chunk.rows
+    def memory_peak(self, held: float) -> None:
+        """Record bytes held in between."""
+        self.peak_bytes = max(self.peak_bytes, held)
 
-    def ran(self, network: Network, outcome: Outcome, seconds: float) -> None:
-        """Count what operators did in a job; its time is shared among them as was thought."""
+    def finished(self, network: Network, outcome: Outcome, seconds: float) -> None:
+        """Count the work of operators in a job. Its time is divided among them by their expected times."""
         known = network.operator_by_name
-        thought = {
+        expected = {
             name: taken * float(max(known[name].costs)) for name, taken in outcome.taken.items() if name in known
         }
-        share = seconds / (sum(thought.values()) or 1.0)
-        for name, cost_s in thought.items():
-            taken, made, spent = self._work.get(name, _NOTHING)
+        share = seconds / (sum(expected.values()) or 1.0)
+        for name, cost_s in expected.items():
+            taken, made, spent = self._work.get(name, _NO_WORK)
             self._work[name] = OperatorWork(
                 taken + outcome.taken[name], made + outcome.made[name], spent + cost_s * share
             )
 
-    def emitted(self, query: str, count: int, total: float, squares: float, most: float, ideal_s: float) -> None:
-        """Count results of a query: how many, and the sums, the squares and the longest of their responses."""
-        self._count(self.weights.get(query, 1.0), count, total, squares, most, ideal_s)
-
-    def emitted_by(
-        self, group: Group, places: NDArray[np.int64], waited: NDArray[np.float64], ideal_s: float
-    ) -> None:
-        """Count results of a group, the responses of members by their numbers."""
-        weighed = {group.members[name].number: w for name, w in self.weights.items() if name in group.members}
-        for number, weight in weighed.items():
-            mine = waited[places == number]
-            if len(mine):
-                self._count(weight, *sums_of(mine), ideal_s)
-        others = waited[~np.isin(places, list(weighed))] if weighed else waited
-        if len(others):
-            self._count(1.0, *sums_of(others), ideal_s)
-
-    def _count(self, weight: float, count: int, total: float, squares: float, most: float, ideal_s: float) -> None:
+    def results(self, query: str, responses: Floats, ideal_s: float) -> None:
+        """Count results of a query, given their responses in seconds."""
+        count, total = len(responses), float(responses.sum())
+        squares, most = float((responses * responses).sum()), float(responses.max())
+        self.queries[query].add(count, total, squares, most, ideal_s)
+        weight = self.weights.get(query, 1.0)
         if weight > 0:
-            self._weighed += weight * count
-            self._responses.merge(count, weight * total, weight * squares, most)
-            self._slowdowns.merge(count, weight * total / ideal_s, weight * squares / ideal_s**2, most / ideal_s)
+            self._results.add(weight * count, weight * total, weight * squares, most, ideal_s)
 
-    def reading(
-        self,
-        now_s: float,
-        held: float,
-        waiting: float,
-        oldest_s: float,
-        states: Mapping[str, QueryState],
-        queues: Mapping[Edge, Queue],
+    def group_results(self, group: Group, members: NDArray[np.int64], responses: Floats, ideal_s: float) -> None:
+        """Count results of a group, given each one's member number and response."""
+        counts = np.bincount(members)
+        totals = np.bincount(members, responses)
+        squares = np.bincount(members, responses * responses)
+        most = np.zeros(len(counts))
+        np.maximum.at(most, members, responses)
+        found = np.flatnonzero(counts)
+        for number in found.tolist():
+            statistics = self.queries[group.names[number]]
+            statistics.add(
+                int(counts[number]), float(totals[number]), float(squares[number]), float(most[number]), ideal_s
+            )
+        weights = np.array([self.weights.get(group.names[number], 1.0) for number in found.tolist()])
+        found, weights = found[weights > 0], weights[weights > 0]
+        if len(found):
+            self._results.add(
+                float(weights @ counts[found]),
+                float(weights @ totals[found]),
+                float(weights @ squares[found]),
+                float(most[found].max()),
+                ideal_s,
+            )
+
+    # Reports ------------------------------------------------------------------------------------------------
+
+    def end_interval(
+        self, now_s: float, held: float, waiting: float, oldest_s: float, queues: Mapping[Edge, Queue]
     ) -> IntervalStatistics:
-        """Return what was counted since the last reading, with how things stand, and begin anew."""
-        self.held(now_s, held)
+        """Return the statistics of the interval up to now, and begin the next."""
+        self._hold(now_s, held)
         seconds = max(now_s - self._since, 1e-6)
-        responses, slowdowns = self._responses, self._slowdowns
         found = IntervalStatistics(
             now=now_s,
             seconds=seconds,
-            results=ResultSums(
-                self._weighed,
-                responses.total,
-                responses.most,
-                responses.squares,
-                slowdowns.total,
-                slowdowns.most,
-                slowdowns.squares,
-            ),
+            results=self._results.sums,
             memory=self._byte_seconds / seconds,
-            peak=self._peak,
+            peak=self._interval_peak,
             waiting=waiting,
             oldest=oldest_s,
-            queries=Computed(lambda: states, _results_of),
+            queries=Computed(lambda: self.queries, lambda each: each.sums),
             operators=self._work,
-            queues=Computed(lambda: {str(edge): queue for edge, queue in queues.items()}, _waiting_in),
+            queues=Computed(lambda: {str(edge): queue for edge, queue in queues.items()}, _size_of),
         )
         self._since = now_s
-        self._clear()
+        self._begin_interval()
         return found
 
 
-_NOTHING = OperatorWork(0.0, 0.0, 0.0)
+_NO_WORK = OperatorWork(0.0, 0.0, 0.0)
 
 
-def sums_of(values: NDArray[np.float64]) -> tuple[int, float, float, float]:
-    """Return number, sum, sum of squares and maximum of some numbers."""
-    return len(values), float(values.sum()), float((values * values).sum()), float(values.max())
-
-
-def _results_of(state: QueryState) -> ResultSums:
-    response, slowdown = state.response, state.slowdown
-    return ResultSums(
-        state.outputs,
-        response.total,
-        response.most,
-        response.squares,
-        slowdown.total,
-        slowdown.most,
-        slowdown.squares,
-    )
-
-
-def _waiting_in(queue: Queue) -> QueueSize:
+def _size_of(queue: Queue) -> QueueSize:
     return QueueSize(queue.rows, queue.bytes)

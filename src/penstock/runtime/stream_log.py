@@ -1,7 +1,6 @@
-"""Rows that wait: pieces, queues of them, and the log of a stream that windows look back into."""
+"""`StreamLog`: a stream so far. It has the watermark, the drop box, and the chunks that windows still need."""
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,128 +12,12 @@ import pyarrow.compute as pc
 from penstock.language.statements import StreamDef, WindowDef
 from penstock.plan.columns import Micros, arrow_type, numbers
 from penstock.plan.steps import ARRIVAL, TIME, seq
+from penstock.runtime.admission import Admitted
+from penstock.runtime.chunk import Chunk
 from penstock.shedding.drop_box import DropBox
 
 EXPIRES = "__x"
 """The time from which a row is outside a row window: that of the row n later in its stream."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Rows that came together; `number` says in which order pieces came."""
-
-    table: pa.Table
-    number: int
-
-    @cached_property
-    def times(self) -> Micros:
-        """The times of the rows, in microseconds."""
-        return numbers(self.table, TIME)
-
-    @cached_property
-    def first_time(self) -> int:
-        """The earliest time."""
-        return int(self.times.min())
-
-    @cached_property
-    def last_time(self) -> int:
-        """The latest time."""
-        return int(self.times.max())
-
-    @cached_property
-    def arrival(self) -> int:
-        """When the row that has waited longest arrived."""
-        return int(numbers(self.table, ARRIVAL).min())
-
-    @cached_property
-    def mean_arrival(self) -> float:
-        """When the rows arrived, on average."""
-        return float(numbers(self.table, ARRIVAL).mean())
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return int(self.table.num_rows)
-
-    @cached_property
-    def bytes(self) -> int:
-        """What they take."""
-        return int(self.table.nbytes)
-
-    def ready(self, bound: float) -> int:
-        """Return how many rows stand before the first whose time is above the bound."""
-        if self.last_time <= bound:
-            return self.rows
-        return int(np.argmax(self.times > bound))
-
-    def cut(self, rows: int) -> tuple["Chunk", "Chunk"]:
-        """Return the first rows and the rest."""
-        return Chunk(self.table.slice(0, rows), self.number), Chunk(self.table.slice(rows), self.number)
-
-
-@dataclass
-class Queue:
-    """What waits at an edge of the network, oldest first."""
-
-    chunks: deque[Chunk] = field(default_factory=deque)
-    rows: int = 0
-    bytes: int = 0
-
-    def put(self, chunk: Chunk) -> None:
-        """Add rows at the end."""
-        if chunk.rows:
-            self.chunks.append(chunk)
-            self.rows += chunk.rows
-            self.bytes += chunk.bytes
-
-    def put_back(self, chunks: Iterable[Chunk]) -> None:
-        """Return rows to the front, in their order."""
-        for chunk in reversed(list(chunks)):
-            self.chunks.appendleft(chunk)
-            self.rows += chunk.rows
-            self.bytes += chunk.bytes
-
-    def copy(self) -> "Queue":
-        """Return a queue that holds the same."""
-        return Queue(deque(self.chunks), self.rows, self.bytes)
-
-    def ready(self, bound: float) -> int:
-        """Return how many rows stand before the first whose time is above the bound."""
-        if bound == math.inf:
-            return self.rows
-        count = 0
-        for chunk in self.chunks:
-            some = chunk.ready(bound)
-            count += some
-            if some < chunk.rows:
-                break
-        return count
-
-    def take(self, bound: float, most: int) -> list[Chunk]:
-        """Remove and return the rows before the first above the bound, at most so many."""
-        taken: list[Chunk] = []
-        left = most
-        while self.chunks and left > 0:
-            chunk = self.chunks[0]
-            some = min(chunk.ready(bound), left)
-            if some == 0:
-                break
-            self.chunks.popleft()
-            self.rows -= chunk.rows
-            self.bytes -= chunk.bytes
-            if some < chunk.rows:
-                first, rest = chunk.cut(some)
-                taken.append(first)
-                self.put_back([rest])
-                break
-            taken.append(chunk)
-            left -= some
-        return taken
-
-    @property
-    def first_time(self) -> float:
-        """The earliest time of a row that waits."""
-        return min((chunk.first_time for chunk in self.chunks), default=math.inf)
 
 
 @dataclass
@@ -158,6 +41,11 @@ class StreamLog:
         return DropBox(self.definition.name)
 
     @property
+    def keep(self) -> float:
+        """The share of rows that the drop box keeps now."""
+        return self.box.keep
+
+    @property
     def watermark(self) -> float:
         """No later row will have a time at or before this."""
         if self.ended:
@@ -166,6 +54,13 @@ class StreamLog:
         if self.newest is None or self.source_watermark is not None:
             return known
         return self.newest - self.definition.lateness_us - 1
+
+    def advance(self, passed: Admitted) -> None:
+        """Take the sequence number, the newest time and the dropped rows after an admission."""
+        self.next_sequence, self.newest = passed.next_sequence, passed.newest
+        self.box.dropped += passed.dropped
+        if self.oldest is None and passed.rows.num_rows:
+            self.oldest = int(numbers(passed.rows, TIME).min())
 
     @property
     def span_s(self) -> float:
@@ -181,6 +76,33 @@ class StreamLog:
     def rows(self) -> int:
         """Rows kept for windows."""
         return sum(chunk.rows for chunk in self.chunks)
+
+    @property
+    def held_span_s(self) -> float:
+        """The time between the earliest and the latest row held for windows, in seconds."""
+        if not self.chunks:
+            return 0.0
+        first = min(chunk.first_time for chunk in self.chunks)
+        return (max(chunk.last_time for chunk in self.chunks) - first) / 1e6
+
+    @property
+    def held_share(self) -> float:
+        """The share that the drop box kept of the rows among which the held ones are."""
+        if not self.chunks:
+            return self.box.keep
+        first, last = self.chunks[0].table, self.chunks[-1].table
+        return self.box.mean(int(numbers(first, seq(0))[0]), int(numbers(last, seq(0))[-1]) + 1)
+
+    def newest_rows(self, count: int) -> pa.Table | None:
+        """Return the newest rows held for windows, at most so many; None if there are none."""
+        newest: list[pa.Table] = []
+        missing = count
+        for chunk in reversed(self.chunks):
+            if missing <= 0:
+                break
+            newest.append(chunk.table.slice(max(chunk.rows - missing, 0)))
+            missing -= chunk.rows
+        return pa.concat_tables(newest) if newest else None
 
     def window(
         self,

@@ -3,32 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.plan.probe_orders import JoinSummary
 from penstock.runtime.engine import Engine
 from penstock.runtime.load_control import SheddingSummary
 from penstock.runtime.policy_control import SelectionSummary
-from penstock.runtime.rejections import Reason, Rejections
-
-
-@dataclass
-class Counts:
-    """What came of a stream: rows in, rows turned away, since when it is silent, whether it is held back."""
-
-    rejections: Rejections
-    rows: int = 0
-    silent_since: int | None = None
-    held: bool = False
-    kept: int = 0
-    """Rows that came to queues."""
-    bytes: int = 0
-    """What those took."""
-
-    @property
-    def bytes_a_row(self) -> float:
-        """What a row took in the mean; 0 if none came."""
-        return self.bytes / self.kept if self.kept else 0.0
+from penstock.runtime.rejections import Reason
 
 
 @dataclass(frozen=True)
@@ -146,31 +127,87 @@ class Summary:
         return found
 
 
-def stream_summary(engine: Engine, name: str, counts: Counts, now_us: int) -> StreamSummary:
-    """Return how a stream stands."""
-    log = engine.streams[name]
-    queues = [engine.queues[edge] for edge in engine.plan.network.out_edges.get(name, ())]
-    oldest = min((queue.chunks[0].arrival for queue in queues if queue.chunks), default=now_us)
+@dataclass(frozen=True)
+class Times:
+    """The clock of a run: now, seconds since the start, seconds spent on decisions, jobs at a time."""
+
+    now_us: int
+    seconds: float
+    deciding_s: float
+    in_flight: int
+
+
+class Held(Protocol):
+    """What the summary reads of arrivals."""
+
+    held: dict[str, bool]
+
+    def waiting_bytes(self) -> int:
+        """Return the bytes that wait in queues and sources."""
+        ...
+
+
+def summarize(
+    engine: Engine,
+    arrivals: Held,
+    times: Times,
+    *,
+    abandoned_rows: int,
+    shedding: SheddingSummary | None,
+    qos: SelectionSummary,
+) -> Summary:
+    """Return the state of a run."""
+    costs, state = engine.costs, engine.state
+    span_s = max((log.span_s for log in engine.streams.values()), default=0.0)
+    return Summary(
+        policy=engine.policy.name,
+        mode=engine.mode,
+        seconds=times.seconds,
+        jobs=costs.jobs,
+        deciding=times.deciding_s / times.seconds,
+        utilization=min(costs.busy_s / times.seconds / times.in_flight, 1.0),
+        waiting_rows=state.waiting_rows(),
+        waiting_bytes=arrivals.waiting_bytes(),
+        peak_bytes=int(engine.recorder.peak_bytes),
+        abandoned_rows=abandoned_rows,
+        setup_s=costs.overhead_s(0) if costs.is_measured else None,
+        stream_seconds=span_s,
+        demand=costs.busy_s / max(span_s, 1e-6),
+        streams={
+            name: stream_summary(engine, name, arrivals.held.get(name, False), times.now_us)
+            for name in engine.streams
+        },
+        queries={name: query_summary(engine, name) for name in engine.queries},
+        joins=_join_summaries(engine),
+        shedding=shedding,
+        qos=qos,
+    )
+
+
+def stream_summary(engine: Engine, name: str, held: bool, now_us: int) -> StreamSummary:
+    """Return the state of a stream."""
+    log, counts, state = engine.streams[name], engine.recorder.streams[name], engine.state
+    oldest = state.oldest_arrival(engine.plan.network.out_edges.get(name, ()))
     return StreamSummary(
         rows=counts.rows,
         late=counts.rejections.late,
         malformed=counts.rejections.malformed,
         reasons=counts.rejections.top,
-        waiting_rows=max((queue.rows for queue in queues), default=0),
-        waiting_bytes=engine.backlog(name),
+        waiting_rows=state.backlog_rows(name),
+        waiting_bytes=state.backlog(name),
         kept_bytes=log.bytes,
-        lag_s=(now_us - oldest) / 1e6,
+        lag_s=0.0 if oldest is None else (now_us - oldest) / 1e6,
         ended=log.ended,
-        held=counts.held,
+        held=held,
         dropped=log.box.dropped,
         kept=counts.kept,
-        keep=log.box.keep,
+        keep=log.keep,
         boxes=tuple(log.box.history),
     )
 
 
-def join_summaries(engine: Engine) -> dict[str, JoinSummary]:
-    """Return how the joins probe that there was something to choose for."""
+def _join_summaries(engine: Engine) -> dict[str, JoinSummary]:
+    """Return the probe orders of the joins that have several to choose from."""
     found = {}
     for name, plan in engine.planner.plans.items():
         span_s = max(engine.streams[port.stream].span_s for port in plan.join.ports)
@@ -179,22 +216,23 @@ def join_summaries(engine: Engine) -> dict[str, JoinSummary]:
 
 
 def query_summary(engine: Engine, name: str) -> QuerySummary:
-    """Return how a query stands."""
-    state = engine.queries[name]
+    """Return the state of a query."""
+    state, statistics = engine.queries[name], engine.recorder.queries[name]
     ends = state.ends or {each: engine.streams[each].next_sequence for each in state.starts}
+    response, slowdown = statistics.response, statistics.slowdown
     return QuerySummary(
         status=state.status,
         reason=state.reason,
         first=dict(state.starts),
         end=dict(ends),
-        outputs=state.outputs,
-        avg_response=state.response.mean,
-        max_response=state.response.most,
-        l2_response=state.response.l2,
-        avg_slowdown=state.slowdown.mean,
-        max_slowdown=state.slowdown.most,
-        l2_slowdown=state.slowdown.l2,
-        recent_response=state.response.recent,
-        recent_slowdown=state.slowdown.recent,
-        dropped=engine.dropped_for(name),
+        outputs=int(response.count),
+        avg_response=response.mean,
+        max_response=response.most,
+        l2_response=response.l2,
+        avg_slowdown=slowdown.mean,
+        max_slowdown=slowdown.most,
+        l2_slowdown=slowdown.l2,
+        recent_response=response.recent,
+        recent_slowdown=slowdown.recent,
+        dropped=engine.dropped_rows(name),
     )

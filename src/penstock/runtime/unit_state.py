@@ -11,9 +11,10 @@ from penstock.plan.plan import Plan
 from penstock.plan.reach import Reach, reach_from
 from penstock.plan.steps import Join, Lookup
 from penstock.policies import Unit
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.queues import Queue
 from penstock.runtime.result_limits import most_combinations
-from penstock.runtime.stream_log import Chunk, Queue
-from penstock.spark.job import PARTITION_ROWS, Work
+from penstock.runtime.work import PARTITION_ROWS, Work
 
 Taken = Mapping[Edge, tuple[Chunk, ...]]
 

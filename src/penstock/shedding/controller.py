@@ -69,9 +69,9 @@ class Shedder:
     """Decides about drop boxes.
 
     >>> shedder = Shedder(SheddingRules(hold_s=2.0))
-    >>> looks = [shedder.look(LoadSample(now, held=0, limit=1, demand=2.9, utilization=2.9)) for now in (0.0, 1.0, 2.0)]
-    >>> looks[:2], looks[2]
-    ([None, None], Change(budget=0.9, why='overload'))
+    >>> samples = [LoadSample(now, held=0, limit=1, demand=2.9, utilization=2.9) for now in (0.0, 1.0, 2.0)]
+    >>> [shedder.sample(each) for each in samples]
+    [None, None, Change(budget=0.9, why='overload')]
     """
 
     def __init__(self, rules: SheddingRules | None = None) -> None:
@@ -88,7 +88,7 @@ class Shedder:
         """Whether there are drop boxes."""
         return self.budget is not None
 
-    def look(self, seen: LoadSample) -> Change | None:
+    def sample(self, seen: LoadSample) -> Change | None:
         """Look at how the system stands, and return what is to change, if something is."""
         found = self._begin(seen) if self.budget is None else self._go_on(seen, self.budget)
         if found is None or not self._may_change(seen):

@@ -10,8 +10,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.plan.columns import Micros
-
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = (1 << 64) - 1
 
@@ -37,7 +35,7 @@ class DropBox:
         if not self.history or self.history[-1][1] != keep:
             self.history.append((sequence, keep))
 
-    def keeps(self, sequence: Micros) -> NDArray[np.bool_]:
+    def keeps(self, sequence: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which rows of these numbers the present share keeps."""
         return chances(self.stream, sequence) < self.keep
 
@@ -53,7 +51,7 @@ class DropBox:
         return kept / (end - first)
 
 
-def chances(stream: str, sequence: Micros) -> NDArray[np.float64]:
+def chances(stream: str, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a number from 0 to below 1 for each sequence number of a stream: splitmix64, by the stream's name.
 
     >>> chances("a", np.array([0, 1, 2])).round(3).tolist()

@@ -119,8 +119,8 @@ def _improved(plans_for: Callable[[Floats], Load], shares: Floats, budget: float
 def shed_probes(probing: Probing, budget: float) -> ProbedPlan:
     """Return the probe orders and the drop boxes of a join that keep most results within a budget (AN04 4.2).
 
-    With windows of time, a stream of which less is kept may be worth probing first. So orders and boxes are improved
-    together; the result is a local optimum.
+    With windows of time, a stream of which less is kept may be worth probing first. So orders and boxes are
+    improved together; the result is a local optimum.
     """
     names = probing.problem.streams
 

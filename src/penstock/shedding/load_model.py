@@ -1,8 +1,8 @@
 """The load model: processor time and results of a network as functions of the shares kept of its streams.
 
-Each operator takes its cost per row times the rows that reach it. A join whose probes were measured has a model of its
-own (`JoinLoad`). All rates are of what sources offer, not of what was admitted. The runtime and the simulator both shed
-by this model.
+Each operator takes its cost per row times the rows that reach it. A join whose probes were measured has a model of
+its own (`JoinLoad`). All rates are of what sources offer, not of what was admitted. The runtime and the simulator
+both shed by this model.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ JoinRows = Callable[[Operator, Rates], Posynomial]
 
 @dataclass(frozen=True)
 class JoinLoad:
-    """Load of a measured join. Only the part of a row's cost that the probing model explains depends on windows."""
+    """Load of a measured join. Only the cost that the probing model explains depends on what windows hold."""
 
     probing: Probing
     """The join with nothing dropped."""

@@ -60,7 +60,7 @@ class Selected:
         self.notes: list[str] = []
         self.director = PolicyChoice(selection, float(feed.time[0]), self.notes.append)
         self.real = make(feed, selection.names, is_shadow=False)
-        names = selection.names if self.director.wants_shadows else ()
+        names = selection.names if self.director.wants_what_ifs else ()
         self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}
         self._drifts = deque(drifts)
         self._thinning = thinning

@@ -58,7 +58,7 @@ class Thinning:
             utilization=load.cost.at(self._keep),
             must_shed=reading.peak >= self._limit,
         )
-        change = self._shedder.look(seen)
+        change = self._shedder.sample(seen)
         if change is not None:
             whole = np.ones(len(self._names))
             self._keep = whole if change.budget is None else np.maximum(load.kept(change.budget), LEAST_KEPT)

@@ -8,7 +8,7 @@ from typing import TextIO
 import pyarrow as pa
 
 from penstock.formats.json_rows import plain_rows
-from penstock.sinks.sink import Sink
+from penstock.runtime.sink import Sink
 
 
 class NdJson(Sink):

@@ -15,6 +15,7 @@ from penstock.language.settings import Roll
 from penstock.plan.group import QUERY
 from penstock.runtime.groups import split
 from penstock.runtime.rejections import rejected_lines
+from penstock.runtime.sink import Sink
 from penstock.sinks.appending import Folders, check_columns, check_usable
 from penstock.sinks.folder import (
     GROUPS,
@@ -32,7 +33,6 @@ from penstock.sinks.folder import (
 from penstock.sinks.marker import Marker, now
 from penstock.sinks.rolling import Rolled, unfinished_in
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
-from penstock.sinks.sink import Sink
 
 _TOGETHER = 64 * 1000 * 1000
 """Bytes of parts that are published together: so much is in memory at a time."""

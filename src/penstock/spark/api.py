@@ -5,22 +5,24 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.errors import RunError
+from penstock.errors import RunError, nearest
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
-from penstock.runtime.checks import check_script, policy_settings
 from penstock.runtime.loop import Runtime
+from penstock.runtime.options import Listeners, RunOptions
+from penstock.runtime.sink import Sink
 from penstock.runtime.stages import Stages
 from penstock.runtime.summary import Summary
 from penstock.sinks.ndjson import NdJson
 from penstock.sinks.parquet import Parquet
-from penstock.sinks.sink import Callback, Called, Memory, Screen, Sink
+from penstock.sinks.small import Callback, Called, Memory, Screen
+from penstock.spark.backend import spark_runtime
 from penstock.spark.session import LOCAL, prepared, spark_session
 
 
@@ -101,97 +103,74 @@ class Running:
             self._thread.join()
 
 
+class RunKeywords(TypedDict, total=False):
+    """The keyword arguments of `run` and `started`."""
+
+    out: str | Path | None
+    overwrite: bool
+    append: bool
+    on_rows: Callback | None
+    show: bool | Literal["table", "ndjson"]
+    policy: str | Policy | None
+    qos: Goals | str | Mapping[str, float] | None
+    selector: str | None
+    drain: bool
+    seconds: float | None
+    chunk_rows: int | None
+    batch_rows: int | None
+    master: str | None
+    remote: str | None
+    spark: SparkSession | None
+    conf: Mapping[str, object] | None
+    spark_log: bool
+    on_event: Callable[[str], object] | None
+    on_tick: Callable[[Summary], object] | None
+    on_stage: Callable[[str], object] | None
+
+
+_FOR_OPTIONS = ("policy", "qos", "selector", "drain", "seconds", "chunk_rows", "batch_rows")
+_FOR_LISTENERS = ("on_event", "on_tick")
+
+
 @contextmanager
-def started(
-    script: Script | str | Path,
-    *,
-    out: str | Path | None = None,
-    overwrite: bool = False,
-    append: bool = False,
-    on_rows: Callback | None = None,
-    show: bool | Literal["table", "ndjson"] = False,
-    policy: str | Policy | None = None,
-    qos: Goals | str | Mapping[str, float] | None = None,
-    selector: str | None = None,
-    drain: bool = False,
-    seconds: float | None = None,
-    chunk_rows: int | None = None,
-    batch_rows: int | None = None,
-    master: str | None = None,
-    remote: str | None = None,
-    spark: SparkSession | None = None,
-    conf: Mapping[str, object] | None = None,
-    spark_log: bool = False,
-    on_event: Callable[[str], object] | None = None,
-    on_tick: Callable[[Summary], object] | None = None,
-    on_stage: Callable[[str], object] | None = None,
-) -> Iterator[Running]:
+def started(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> Iterator[Running]:
     """Start a script and hand it over while it runs; it is stopped at the end of the `with` block.
 
     The arguments are those of `run`. Without `out`, `on_rows` and `show`, results are kept in memory.
     """
+    _check_keywords(keywords)
     with ExitStack() as stack:
-        stages = Stages(on_stage or on_event)
+        stages = Stages(keywords.get("on_stage") or keywords.get("on_event"))
         stack.callback(stages.close)
-        runtime, memory = _opened(
-            stack, script, out, overwrite, append, on_rows, show, master, remote, spark, conf, spark_log, stages,
-            policy=policy, qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows,
-            batch_rows=batch_rows, on_event=on_event, on_tick=on_tick, on_stage=stages,
-        )  # fmt: skip
+        runtime, memory = _opened(stack, script, stages, keywords)
         stages.close()
         with Running(runtime, memory) as running:
             yield running
 
 
-def run(
-    script: Script | str | Path,
-    *,
-    out: str | Path | None = None,
-    overwrite: bool = False,
-    append: bool = False,
-    on_rows: Callback | None = None,
-    show: bool | Literal["table", "ndjson"] = False,
-    policy: str | Policy | None = None,
-    qos: Goals | str | Mapping[str, float] | None = None,
-    selector: str | None = None,
-    drain: bool = False,
-    seconds: float | None = None,
-    chunk_rows: int | None = None,
-    batch_rows: int | None = None,
-    master: str | None = None,
-    remote: str | None = None,
-    spark: SparkSession | None = None,
-    conf: Mapping[str, object] | None = None,
-    spark_log: bool = False,
-    on_event: Callable[[str], object] | None = None,
-    on_tick: Callable[[Summary], object] | None = None,
-    on_stage: Callable[[str], object] | None = None,
-) -> "Results":
-    """Run a script to its end and return how it went, with the results.
+def run(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> "Results":
+    """Run a script to its end and return its summary and results.
 
-    `script` is a `Script`, the path of a file, or the text itself. With `drain`, the run ends when the streams
-    have ended and everything is worked off; with `seconds`, when that time has passed; with both, streams end
-    after that time and the rest is worked off. Results go to parquet files under `out`, to the function
-    `on_rows(query, table)`, to the screen with `show` (to stdout as JSON, a result a line, with `show="ndjson"`),
-    or, without any of these, are kept in memory. If `out` holds results of earlier runs, `overwrite` removes them
-    and `append` adds to them. `policy` overrides the script's own, and stays. Without it, `qos` and `selector`
-    override the script's own: goals, as a text, `Goals` or a mapping from statistic to weight, and what chooses
-    the policy by them. `chunk_rows` bounds a chunk, `batch_rows` what one job takes of a queue.
+    `script` is a `Script`, the path of a file, or the text itself. The keyword arguments:
 
-    The session is `spark` if given, else the active one, else one is made for the run: local, on `master`, or on a
-    Connect server at `remote`, with the settings of Spark in `conf`. A local one has a quarter of the machine's
-    memory as heap, unless `conf` has another `spark.driver.memory`. With `spark_log`, what Spark says itself goes
-    to stderr.
-
-    `on_event` is told what happens, `on_tick` several times a second how the run stands, `on_stage` what the start
-    waits for. Without `on_stage`, `on_event` is told that, or the logger `penstock` at level INFO.
+    - `drain`, `seconds`: with `drain`, the run ends when the streams have ended and everything is drained; with
+      `seconds`, when that time has passed; with both, streams end after that time and the rest is drained.
+    - `out`, `on_rows`, `show`: results go to parquet files under `out`, to the function `on_rows(query, table)`,
+      to the screen with `show` (with `show="ndjson"` to stdout as JSON, one result per line). Without any of these
+      they are kept in memory. If `out` holds results of earlier runs, `overwrite` removes them and `append` adds
+      to them.
+    - `policy`: overrides the script's own, and stays. Without it, `qos` and `selector` override the script's own:
+      goals, as a text, `Goals` or a mapping from statistic to weight, and what chooses the policy by them.
+    - `chunk_rows`, `batch_rows`: rows of a chunk at most, and rows that one job takes of a queue at most.
+    - `spark`, `master`, `remote`, `conf`, `spark_log`: the session is `spark` if given, else the active one, else
+      one is made for the run: local, on `master`, or on a Connect server at `remote`, with the settings of Spark
+      in `conf`. A local one has a quarter of the machine's memory as heap, unless `conf` has another
+      `spark.driver.memory`. With `spark_log`, Spark's own messages go to stderr.
+    - `on_event`, `on_tick`, `on_stage`: functions that are told what happens, several times per second the current
+      `Summary`, and what the start waits for. Without `on_stage`, `on_event` is told that, or the logger
+      `penstock` at level INFO.
     """
-    with started(
-        script, out=out, overwrite=overwrite, append=append, on_rows=on_rows, show=show, policy=policy,
-        qos=qos, selector=selector, drain=drain, seconds=seconds, chunk_rows=chunk_rows, batch_rows=batch_rows,
-        master=master, remote=remote, spark=spark, conf=conf, spark_log=spark_log, on_event=on_event,
-        on_tick=on_tick, on_stage=on_stage,
-    ) as running:  # fmt: skip
+    with started(script, **keywords) as running:
         summary = running.wait()
         return Results(summary, {} if running.memory is None else running.results, running.rejected)
 
@@ -219,46 +198,53 @@ def read_script(script: Script | str | Path) -> Script:
     return Script.parse(script)
 
 
+def _check_keywords(keywords: RunKeywords) -> None:
+    unknown = [name for name in keywords if name not in RunKeywords.__annotations__]
+    if unknown:
+        hint = nearest(unknown[0], RunKeywords.__annotations__)
+        raise TypeError(f"run() got an unexpected keyword argument {unknown[0]!r}.{hint}")
+
+
 def _opened(
-    stack: ExitStack,
-    script: Script | str | Path,
-    out: str | Path | None,
-    overwrite: bool,
-    append: bool,
-    on_rows: Callback | None,
-    show: bool | Literal["table", "ndjson"],
-    master: str | None,
-    remote: str | None,
-    spark: SparkSession | None,
-    conf: Mapping[str, object] | None,
-    spark_log: bool,
-    stages: Stages,
-    **options: object,
+    stack: ExitStack, script: Script | str | Path, stages: Stages, keywords: RunKeywords
 ) -> tuple[Runtime, Memory | None]:
+    """Return the runtime of a script, and where its results are kept if they are kept in memory."""
     program = read_script(script)
-    check_script(program, options["policy"], drain=options["drain"], seconds=options["seconds"])  # type: ignore[arg-type]
-    policy_settings(program, options["qos"], options["selector"])  # type: ignore[arg-type]
+    given: dict[str, Any] = dict(keywords)
+    options = RunOptions.of(program, **{name: given[name] for name in _FOR_OPTIONS if name in given})
+    told = {name: given[name] for name in _FOR_LISTENERS if given.get(name) is not None}
+    sinks = _opened_sinks(stack, program, keywords)
+    memory = next((sink for sink in sinks if isinstance(sink, Memory)), None)
+    spark = _opened_session(stack, stages, keywords)
+    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
+    return spark_runtime(program, spark, sinks, scratch, options, Listeners(**told, on_stage=stages)), memory
+
+
+def _opened_sinks(stack: ExitStack, script: Script, keywords: RunKeywords) -> list[Sink]:
     sinks: list[Sink] = []
-    memory: Memory | None = None
+    out, on_rows, show = keywords.get("out"), keywords.get("on_rows"), keywords.get("show")
     if out is not None:
-        files = Parquet(out, overwrite=overwrite, append=append, roll=program.settings.get("roll"))
+        overwrite, append = keywords.get("overwrite", False), keywords.get("append", False)
+        files = Parquet(out, overwrite=overwrite, append=append, roll=script.settings.get("roll"))
         stack.callback(files.release)
         sinks.append(files)
     if on_rows is not None:
         sinks.append(Called(on_rows))
     if show:
         sinks.append(NdJson() if show == "ndjson" else Screen())
-    if not sinks:
-        memory = Memory()
-        sinks.append(memory)
+    return sinks or [Memory()]
+
+
+def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> SparkSession:
+    spark, master, remote = keywords.get("spark"), keywords.get("master"), keywords.get("remote")
+    conf = keywords.get("conf")
     if spark is None and master is None and remote is None:
         spark = SparkSession.getActiveSession()
     if spark is not None and conf:
         raise RunError("conf is for a session that the run starts; the one that runs has its settings already")
-    if spark is None:
-        stages(f"starting Spark on {remote or master or LOCAL}")
-        spark = stack.enter_context(spark_session(master, remote, noise=spark_log, settings=conf))
-    else:
+    if spark is not None:
         stack.enter_context(prepared(spark))
-    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
-    return Runtime(program, spark, sinks, scratch, **options), memory  # type: ignore[arg-type]
+        return spark
+    stages(f"starting Spark on {remote or master or LOCAL}")
+    noise = keywords.get("spark_log", False)
+    return stack.enter_context(spark_session(master, remote, noise=noise, settings=conf))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
@@ -11,53 +11,14 @@ from pyspark.sql import functions as F
 from penstock.language.names import named, quoted
 from penstock.network import Edge
 from penstock.plan.columns import hidden_in
-from penstock.plan.plan import Plan
 from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
-from penstock.runtime.result_limits import Limit
 from penstock.runtime.stream_log import EXPIRES
+from penstock.runtime.work import PARTITION_ROWS, Outcome, Work
 from penstock.spark.collect import Origin, Rows, collected, union
 from penstock.spark.frames import Frames
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
-PARTITION_ROWS = 50_000
-"""Rows of a window that one task looks through."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """Everything a job needs: rows by entry, the edges it goes on through, and what the probes will see.
-
-    `probes` are, for every join, port and other port, the rows of the other's window.
-    """
-
-    plan: Plan
-    takes: Mapping[Edge, pa.Table]
-    through: frozenset[Edge]
-    probes: Mapping[tuple[str, int, int], pa.Table] = field(default_factory=dict)
-    wanted: Mapping[Edge, Columns] = field(default_factory=dict)
-    constants: Mapping[str, pa.Table] = field(default_factory=dict)
-    """What the members of each group differ in, by the group's name."""
-    partitions: int = 1
-    """Into how many parts the rows of an entry are cut."""
-    only: frozenset[str] | None = None
-    """The operators whose output is wanted; None: all that has one."""
-    spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
-    """For every join and port, over how many seconds the rows spread that probe."""
-    limit: Limit | None = None
-    """How many results the job may make; None: it cannot make too many."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a job made: the rows that leave, by operator, and how many each operator took and made."""
-
-    rows: Mapping[str, pa.Table]
-    taken: Mapping[str, int]
-    made: Mapping[str, int]
-    window_rows: int
-    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of joins, what they took by each port."""
 
 
 class JobBuilder:

@@ -15,29 +15,30 @@ from penstock.plan.plan import Plan, never
 from penstock.plan.steps import Join
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.stream_log import StreamLog
+from penstock.runtime.work import Work
 from penstock.spark.declared import column_type
 from penstock.spark.frames import Frames, arrow_frame
-from penstock.spark.job import BROADCAST_ROWS, JobBuilder, Work
+from penstock.spark.job import BROADCAST_ROWS, JobBuilder
 from penstock.spark.session import explained
 from penstock.spark.sources.reading import read_all
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 
 
-def loaded_tables(around: Surroundings, tables: Mapping[str, TableDef]) -> Frames:
+def loaded_tables(context: SourceContext, tables: Mapping[str, TableDef]) -> Frames:
     """Read every stored table. A row that does not fit is an error: a table is small, and somebody's own."""
-    return Frames(around.spark, {name: _loaded(around, table) for name, table in tables.items()})
+    return Frames(context.spark, {name: _loaded(context, table) for name, table in tables.items()})
 
 
-def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
+def _loaded(context: SourceContext, table: TableDef) -> DataFrame:
     what = f"table {table.name}"
-    path = around.path(table.options["path"], what)
+    path = context.path(table.options["path"], what)
     paths = [path]
     if path.is_dir():
         paths = sorted(each for each in path.iterdir() if each.is_file() and each.name[0] not in "._")
         if not paths:
             raise RunError(f"{what}: the folder {path} holds no file")
     try:
-        rows = read_all(around.spark, table.source, paths, table)
+        rows = read_all(context.spark, table.source, paths, table)
     except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
         raise RunError(f"{what}: {path} cannot be read: {explained(error)}") from error
     wrong = rows.filter(pc.is_valid(rows.column(BAD)))
@@ -46,7 +47,7 @@ def _loaded(around: Surroundings, table: TableDef) -> DataFrame:
         reason = wrong.column(BAD)[0].as_py()
         shown = f": {text[:200]}" if text else ""
         raise RunError(f"{what}: {wrong.num_rows:,} rows of {path} do not fit: {reason}{shown}")
-    frame = arrow_frame(around.spark, typed(rows, table.columns))
+    frame = arrow_frame(context.spark, typed(rows, table.columns))
     return F.broadcast(frame) if rows.num_rows <= BROADCAST_ROWS else frame.persist()
 
 

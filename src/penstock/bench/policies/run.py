@@ -17,6 +17,8 @@ from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy, policy_named
 from penstock.runtime.loop import Runtime
+from penstock.runtime.options import RunOptions
+from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
 POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt")
@@ -102,7 +104,9 @@ def _drained(spark: SparkSession, folder: Path, rows: int) -> float:
 
 def _ran(spark: SparkSession, folder: Path, policy: str | Policy, *, rate: float, rows: int, seed: int) -> Runtime:
     text = script(folder, rate=rate, rows=rows, seed=seed, settings=ONE_BY_ONE)
-    runtime = Runtime(Script.parse(text), spark, [Nowhere()], folder, policy=policy, drain=True)
+    program = Script.parse(text)
+    options = RunOptions.of(program, policy=policy, drain=True)
+    runtime = spark_runtime(program, spark, [Nowhere()], folder, options)
     summary = runtime.run()
     if summary.failed:
         raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")
@@ -111,12 +115,12 @@ def _ran(spark: SparkSession, folder: Path, policy: str | Policy, *, rate: float
 
 def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]) -> Fared:
     summary = runtime.summary()
-    states = runtime.engine.queries
-    counts = np.array([states[name].outputs for name in ideals], dtype=float)
+    recorded = runtime.engine.recorder.queries
+    counts = np.array([recorded[name].response.count for name in ideals], dtype=float)
     own = np.array(list(ideals.values()))
-    totals = np.array([states[name].response.total for name in ideals])
-    squares = np.array([states[name].response.squares for name in ideals])
-    most = np.array([states[name].response.most for name in ideals])
+    totals = np.array([recorded[name].response.total for name in ideals])
+    squares = np.array([recorded[name].response.squares for name in ideals])
+    most = np.array([recorded[name].response.most for name in ideals])
     return Fared(
         policy=policy,
         seed=seed,

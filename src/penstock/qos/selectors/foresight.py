@@ -97,7 +97,7 @@ class Foresight:
     def _promises(self, situation: Situation) -> dict[str, float]:
         found = {}
         for name in situation.candidates:
-            reading = situation.shadows.get(name)
+            reading = situation.what_ifs.get(name)
             loss = None if reading is None else _loss(situation, reading)
             if loss:
                 found[name] = loss * math.exp(self._own.get(name, (0.0, 0))[0])

@@ -33,7 +33,7 @@ class Situation:
     """The share of the machine that is needed, as far as it is known."""
     burst: float | None = None
     """What arrived lately ÷ what arrives in the mean."""
-    shadows: Mapping[str, IntervalStatistics] = field(default_factory=dict)
+    what_ifs: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """What each policy would have come to, had it run alone: where the engine rehearses them."""
     rehearsed: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """The same of the last period alone."""

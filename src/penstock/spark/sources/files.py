@@ -15,7 +15,7 @@ from penstock.runtime.admission import BAD, RAW, Arrived
 from penstock.spark.session import check_alive, explained
 from penstock.spark.sources.changes import Changes
 from penstock.spark.sources.reading import UnreadableError, read_files, signature
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 from penstock.spark.sources.units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
@@ -32,20 +32,20 @@ class Files:
 
     buffer_bytes = held_bytes = 0  # what was not asked for is in its file
 
-    def __init__(self, stream: StreamDef, around: Surroundings, folder: Path | None = None) -> None:
+    def __init__(self, stream: StreamDef, context: SourceContext, folder: Path | None = None) -> None:
         self.ended = False
         self._stream = stream
-        self._around = around
+        self._context = context
         written = stream.options.get("path", "")
-        self._path = folder or around.path(written, f"stream {stream.name}")
+        self._path = folder or context.path(written, f"stream {stream.name}")
         self._format = "parquet" if folder else stream.options["format"]
         self._seen: set[str] = set()
         self._waiting: deque[Path] = deque()
         self._open: Iterator[pa.Table] = iter(())
         self._stopped = False
         self._has_time = stream.timestamp is not None
-        self._unit = TimeUnit(stream, around.tell)
-        self._changes = Changes(stream.name, around.tell)
+        self._unit = TimeUnit(stream, context.tell)
+        self._changes = Changes(stream.name, context.tell)
         self._changed = -1
         self._look_again = 0.0
 
@@ -84,7 +84,7 @@ class Files:
         self._open = iter(())
 
     def _at_end(self) -> bool:
-        return self._around.drain
+        return self._context.drain
 
     # Listing ------------------------------------------------------------------------------------------------
 
@@ -142,11 +142,11 @@ class Files:
             taken.append(self._waiting.popleft())
         return taken
 
-    # IntervalStatistics ------------------------------------------------------------------------------------------------
+    # Reading ------------------------------------------------------------------------------------------------
 
     def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
         """Read files together; one that is broken is turned away, and the others are read."""
-        stream, spark = self._stream, self._around.spark
+        stream, spark = self._stream, self._context.spark
         try:
             yield from read_files(spark, self._format, paths, stream)
         except UnreadableError as error:

@@ -9,14 +9,14 @@ import pyarrow as pa
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import Micros, arrow_type
 from penstock.runtime.admission import Arrived
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 from penstock.workloads import Arrivals, Bursty, Poisson, Trace, made_rows
 
 _BLOCK = 8192
 """Rows are made in blocks of one size, so that they do not depend on when the clock asks for them."""
 
 
-def process_of(stream: StreamDef, around: Surroundings) -> Arrivals:
+def process_of(stream: StreamDef, context: SourceContext) -> Arrivals:
     """Return the arrival process that a stream names."""
     makers: Mapping[str, Callable[[Mapping[str, Any]], Arrivals]] = {
         "poisson": lambda options: Poisson(options["rate"]),
@@ -28,7 +28,7 @@ def process_of(stream: StreamDef, around: Surroundings) -> Arrivals:
             }
         ),
         "trace": lambda options: Trace(
-            around.path(options["path"], f"stream {stream.name}"),
+            context.path(options["path"], f"stream {stream.name}"),
             column=options.get("column"),
             rate=options.get("rate"),
             repeat=options.get("repeat", False),
@@ -42,10 +42,10 @@ class Generated:
 
     buffer_bytes = held_bytes = 0  # rows are made when they are asked for
 
-    def __init__(self, stream: StreamDef, around: Surroundings) -> None:
+    def __init__(self, stream: StreamDef, context: SourceContext) -> None:
         self.ended = False
         options = stream.options
-        self._process = process_of(stream, around)
+        self._process = process_of(stream, context)
         self._columns = [(column.name, arrow_type(column.type.name)) for column in stream.columns]
         self._options = {name: value for name, value in options.items() if isinstance(value, int | float)}
         seed = int(options.get("seed", 0))
@@ -54,7 +54,7 @@ class Generated:
         self._speed = float(options.get("speed", 1.0))
         self._most = int(options["rows"]) if "rows" in options else None
         self._seconds = float(options["seconds"]) if "seconds" in options else None
-        self._chunk_us = around.chunk_us
+        self._chunk_us = context.chunk_us
         self._given = 0
         self._start: int | None = None
         self._last_poll = -1

@@ -14,7 +14,7 @@ from penstock.formats.texts import LONGEST_RECORD, broken, without_blanks
 from penstock.language.statements import StreamDef
 from penstock.runtime.admission import Arrived
 from penstock.spark.sources.parsing import parsed
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 from penstock.spark.sources.units import TimeUnit
 
 _RECEIVED = 32768
@@ -30,23 +30,23 @@ class Lines:
     the sender wait.
     """
 
-    def __init__(self, stream: StreamDef, around: Surroundings) -> None:
+    def __init__(self, stream: StreamDef, context: SourceContext) -> None:
         self.ended = False
         self._stream = stream
-        self._around = around
-        self.buffer_bytes = around.buffer_bytes
-        self._buffer = _Buffer(around.buffer_bytes)
+        self._context = context
+        self.buffer_bytes = context.buffer_bytes
+        self._buffer = _Buffer(context.buffer_bytes)
         self._over = threading.Event()
         self._closing = threading.Event()
         self._last_poll: int | None = None
         self._given = 0
         self._layout = layout_of(stream.options.get("format", "json"), stream.options, in_file=False)
-        self._unit = TimeUnit(stream, around.tell)
+        self._unit = TimeUnit(stream, context.tell)
         host, port = stream.options.get("host", "127.0.0.1"), stream.options["port"]
         listens = stream.options.get("listen", True)
         self._socket = _listening(stream.name, host, port) if listens else _connected(stream.name, host, port)
         if listens:
-            around.tell(f"stream {stream.name}: waiting for a client on {host}:{port}")
+            context.tell(f"stream {stream.name}: waiting for a client on {host}:{port}")
         target = self._serve if listens else self._receive
         arguments = () if listens else (self._socket,)
         self._thread = threading.Thread(target=target, args=arguments, daemon=True, name=f"socket {stream.name}")
@@ -55,7 +55,7 @@ class Lines:
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
         """Return the lines that have come; those of one `chunk_time` come together, or half a buffer of them."""
         over = self._over.is_set()
-        is_early = self._last_poll is not None and now_us - self._last_poll < self._around.chunk_us
+        is_early = self._last_poll is not None and now_us - self._last_poll < self._context.chunk_us
         if is_early and not over and self._buffer.bytes < self.buffer_bytes / 2:
             return
         self._last_poll = now_us
@@ -96,7 +96,7 @@ class Lines:
         """Let Spark read the lines as it reads files."""
         unit = self._stream.options.get("timestamp_unit")
         columns, told = self._stream.columns, self._stream.time_column
-        return self._unit.told(parsed(self._around.spark, lines, columns, self._layout, unit, told))
+        return self._unit.told(parsed(self._context.spark, lines, columns, self._layout, unit, told))
 
     # The threads --------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Lines:
                 break
             clients = [thread for thread in clients if thread.is_alive()]
             alone = 0 if ready or clients else alone + 1
-            if self._around.drain and came and alone >= _ALONE:
+            if self._context.drain and came and alone >= _ALONE:
                 break
         self._over.set()
 

@@ -10,7 +10,7 @@ from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 from penstock.spark.session import explained
 from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import Surroundings
+from penstock.spark.sources.source import SourceContext
 
 _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 
@@ -18,10 +18,12 @@ _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 class Structured(Files):
     """Rows of a Structured Streaming source, through ``landing/batch=ID``. A batch that comes twice overwrites."""
 
-    def __init__(self, stream: StreamDef, around: Surroundings) -> None:
-        self._landing = Path(stream.options.get("landing") or around.scratch / f"landing-{stream.name}").absolute()
+    def __init__(self, stream: StreamDef, context: SourceContext) -> None:
+        self._landing = Path(
+            stream.options.get("landing") or context.scratch / f"landing-{stream.name}"
+        ).absolute()
         self._landing.mkdir(parents=True, exist_ok=True)
-        super().__init__(stream, around, self._landing)
+        super().__init__(stream, context, self._landing)
         options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
         landing, time = str(self._landing), stream.timestamp
 
@@ -31,14 +33,14 @@ class Structured(Files):
             rows.write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
 
         try:
-            frame = around.spark.readStream.format(stream.options["format"]).options(**options).load()
+            frame = context.spark.readStream.format(stream.options["format"]).options(**options).load()
             columns = [F.col(f"`{column.name}`") for column in stream.columns]
             writer = (
                 frame.select(*columns)
                 .writeStream.foreachBatch(land)
                 .option("checkpointLocation", f"{landing}/_checkpoint")
             )
-            only_what_is_there = around.drain and around.seconds is None
+            only_what_is_there = context.drain and context.seconds is None
             self._query = (writer.trigger(availableNow=True) if only_what_is_there else writer).start()
         except PySparkException as error:
             raise RunError(f"stream {stream.name}: {explained(error)}") from error

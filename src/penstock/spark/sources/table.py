@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from penstock.language.statements import StreamDef
+from penstock.runtime.source import Source
 from penstock.spark.sources.files import Files
 from penstock.spark.sources.generated import Generated
 from penstock.spark.sources.lines import Lines
-from penstock.spark.sources.source import Source, Surroundings
+from penstock.spark.sources.source import SourceContext
 from penstock.spark.sources.structured import Structured
 
-SOURCES: Mapping[str, Callable[[StreamDef, Surroundings], Source]] = {
+SOURCES: Mapping[str, Callable[[StreamDef, SourceContext], Source]] = {
     "bursty": Generated,
     "poisson": Generated,
     "trace": Generated,
@@ -19,6 +20,6 @@ SOURCES: Mapping[str, Callable[[StreamDef, Surroundings], Source]] = {
 }
 
 
-def opened_source(stream: StreamDef, around: Surroundings) -> Source:
+def opened_source(stream: StreamDef, context: SourceContext) -> Source:
     """Open the source of a stream; raise `RunError` if it cannot be."""
-    return SOURCES[stream.source](stream, around)
+    return SOURCES[stream.source](stream, context)

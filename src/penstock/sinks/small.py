@@ -1,4 +1,4 @@
-"""Where results go: memory, the console, a Python function; for parquet files see `parquet`."""
+"""Small sinks: memory, the screen, a Python function."""
 
 from collections.abc import Callable, Mapping
 from threading import Lock
@@ -8,34 +8,10 @@ from rich.console import Console
 
 from penstock.formats.json_rows import python_rows
 from penstock.runtime.groups import split
+from penstock.runtime.sink import Sink
 from penstock.sinks.schemas import Schemas
 
 Callback = Callable[[str, pa.Table], object]
-
-
-class Sink:
-    """A place for results. `emit` returns when they are there; the rest is for those that need it."""
-
-    def open(self, query: str, schema: pa.Schema) -> None:
-        """Make the place for a query's results, which have this schema."""
-
-    def emit(self, query: str, rows: pa.Table) -> None:
-        """Take results of a query."""
-        raise NotImplementedError
-
-    def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Take results of several queries, told apart by the column `__query`."""
-        for query, part in split(rows):
-            self.emit(query, part)
-
-    def reject(self, stream: str, rows: pa.Table) -> None:
-        """Take rows that were turned away, with their reasons; the summary has their counts."""
-
-    def publish(self) -> None:
-        """Bring results to where each query's are. The first call comes when the run begins."""
-
-    def close(self) -> None:
-        """Finish."""
 
 
 class Memory(Sink):

@@ -1,0 +1,51 @@
+"""`Backend`: what the runtime needs of the machine that runs its jobs. `spark/backend.py` implements it."""
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from penstock.language.statements import QueryDef, StreamDef
+from penstock.plan.group import QueryTemplate
+from penstock.plan.plan import Plan
+from penstock.runtime.source import Source
+from penstock.runtime.work import Outcome, Work
+
+
+class Backend(Protocol):
+    """Runs work, opens sources, and checks queries."""
+
+    slots: int
+    """Tasks that run at the same time."""
+    result_bytes: float
+    """Bytes of results that all jobs in flight may return together."""
+
+    errors: tuple[type[BaseException], ...]
+    """Errors that do not matter when sources are closed."""
+
+    def run(self, work: Work) -> Outcome:
+        """Run some work as one job. Called from several threads."""
+        ...
+
+    def open_source(self, stream: StreamDef) -> Source:
+        """Open the source of a stream; raise `RunError` if that is impossible."""
+        ...
+
+    def result_schema(self, query: QueryDef, plan: Plan) -> pa.Schema:
+        """Check a query, and return the columns of its results."""
+        ...
+
+    def may_group(self, template: QueryTemplate) -> bool:
+        """Whether queries of a template may run as one group."""
+        ...
+
+    def explain(self, error: BaseException) -> str:
+        """Return an error of a job in words for a user."""
+        ...
+
+    def check_alive(self) -> None:
+        """Raise `RunError` if jobs cannot run any more."""
+        ...
+
+    def interrupt(self) -> None:
+        """Cancel the jobs that run."""
+        ...

@@ -1,0 +1,76 @@
+"""Commit: what a finished job made becomes rows in queues and results for sinks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+
+from penstock.plan.columns import is_hidden, numbers
+from penstock.plan.replanning import JoinRan
+from penstock.plan.steps import ARRIVAL
+from penstock.runtime.groups import named_rows, seen_by_members
+from penstock.runtime.job import Emitted, Job
+from penstock.runtime.recorder import Recorder
+from penstock.runtime.state import State
+from penstock.runtime.work import Outcome
+
+
+@dataclass(frozen=True)
+class FinishedJob:
+    """A job that has finished: what it made, when, and how long it took."""
+
+    job: Job
+    outcome: Outcome
+    now_us: int
+    seconds: float
+
+    @property
+    def joins(self) -> Mapping[str, JoinRan]:
+        """What it did in each join. Its time is shared equally among its units."""
+        found = {}
+        units, work = self.job.units, self.job.work
+        for name in {join for join, _, _ in work.probes}.intersection(self.outcome.ports):
+            rows = self.outcome.ports[name]
+            spans = tuple(work.spans.get((name, port), 0.0) for port in range(len(rows)))
+            reaching = sum(any(edge.target == name for edge in (*u.entries, *u.through)) for u in units)
+            found[name] = JoinRan(rows, spans, self.seconds * reaching / len(units))
+        return found
+
+
+def queue_rows(state: State, finished: FinishedJob, recorder: Recorder) -> None:
+    """Put the rows that wait further on into their queues."""
+    work = finished.job.work
+    for name, table in finished.outcome.rows.items():
+        staying = [edge for edge in work.plan.network.out_edges.get(name, ()) if edge not in work.through]
+        if staying and table.num_rows:
+            chunk = state.chunk(table)
+            recorder.queued(name, chunk, is_stream=False)
+            for edge in chain.from_iterable(map(finished.job.onward, staying)):
+                if edge in state.queues:
+                    state.queues[edge].put(chunk)
+
+
+def emit_results(
+    state: State, finished: FinishedJob, ideal_s: Callable[[str], float], recorder: Recorder
+) -> Iterator[Emitted]:
+    """Return the results of each query or group, and record their responses. `ideal_s` gives a query's T."""
+    plan = finished.job.work.plan
+    for name, table in finished.outcome.rows.items():
+        for query in plan.roots.get(name, ()):
+            group = plan.groups.get(query)
+            if group is None:
+                seen = state.queries[query].seen(table)
+                if seen.num_rows and state.queries[query].live:
+                    recorder.results(query, (finished.now_us - numbers(seen, ARRIVAL)) / 1e6, ideal_s(query))
+                    yield Emitted(query, _visible(seen))
+                continue
+            rows, members = seen_by_members(group, state.queries, table)
+            if rows.num_rows:
+                responses = (finished.now_us - numbers(rows, ARRIVAL)) / 1e6
+                recorder.group_results(group, members, responses, ideal_s(query))
+                yield Emitted(group.name, named_rows(group, _visible(rows), members), of_group=True)
+
+
+def _visible(rows: pa.Table) -> pa.Table:
+    return rows.select([name for name in rows.column_names if not is_hidden(name)])

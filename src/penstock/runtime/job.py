@@ -1,0 +1,58 @@
+"""`Job`: the units and rows of one job in flight; `Emitted`: results for sinks."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.reach import leaving
+from penstock.policies import Unit
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.work import Outcome, Work
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A unit on its way: what it took, and the work for the job."""
+
+    units: tuple[Unit, ...]
+    taken: Mapping[Edge, tuple[Chunk, ...]]
+    work: Work
+    multiplying: tuple[Unit, ...] = ()
+    """The units that can make several results of a row."""
+    copies: dict[Edge, list[Edge]] = field(default_factory=dict)
+    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
+
+    def onward(self, edge: Edge) -> list[Edge]:
+        """Return the queues that what waits at an edge belongs to by now."""
+        return [edge, *self.copies.get(edge, ())]
+
+    def results_by_unit(self, outcome: Outcome) -> Iterator[tuple[Unit, int, int, int]]:
+        """Yield each unit that can make several results of a row, with its rows, its results and their bytes."""
+        for unit in self.multiplying:
+            entries = [edge for edge in unit.entries if edge in self.taken]
+            rows = sum(chunk.rows for edge in entries for chunk in self.taken[edge])
+            made = [outcome.rows.get(name) for name in leaving(self.work.plan, entries, self.work.through)]
+            tables = [table for table in made if table is not None]
+            yield unit, rows, sum(table.num_rows for table in tables), sum(table.nbytes for table in tables)
+
+    @property
+    def rows(self) -> int:
+        """Rows taken, all entries together."""
+        return sum(chunk.rows for chunks in self.taken.values() for chunk in chunks)
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row taken."""
+        return min((chunk.first_time for chunks in self.taken.values() for chunk in chunks), default=math.inf)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Results: of a query, or of a group, whose rows say in a column `query` whose they are."""
+
+    name: str
+    rows: pa.Table
+    of_group: bool = False

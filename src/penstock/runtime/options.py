@@ -1,0 +1,110 @@
+"""`RunOptions`: how a script runs, by its settings and a caller's arguments, with the defaults in one place."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock.language.script import Script
+from penstock.policies import Exhaustive, Limited, Policy, Service, policy_named
+from penstock.qos import Goals
+from penstock.qos.settings import PolicySettings
+from penstock.runtime.checks import check_script, policy_settings
+from penstock.runtime.memory_limit import CHUNK_ROWS, CHUNK_US, buffer_bytes, check_memory
+from penstock.runtime.summary import Summary
+
+POLICY = "bsd"
+MEMORY = 256 * 1024 * 1024
+QUANTUM_US = 500_000
+PUBLISH_US = 5_000_000
+IN_FLIGHT = 1
+
+
+def _ignore(_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Functions that are told of events, the current state several times per second, and start-up stages."""
+
+    on_event: Callable[[str], object] = _ignore
+    on_tick: Callable[[Summary], object] = _ignore
+    on_stage: Callable[[str], object] = _ignore
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Checked options of a run. Use `of` to make them."""
+
+    policy: Policy
+    choice: PolicySettings
+    """Goals, selector and candidates."""
+    pinned: bool
+    """Whether the caller gave the policy, which then overrides the goals."""
+    drain: bool
+    seconds: float | None
+    chunk_rows: int
+    chunk_us: int
+    memory: int
+    """Bytes that may wait."""
+    has_memory_limit: bool
+    """Whether the script sets `memory`. Only then do policies save memory and is load shed."""
+    service: Service
+    quantum_s: float
+    in_flight: int
+    shed: bool
+    publish_us: int
+    groups: bool
+    optimize: bool
+    buffer_bytes: int
+    """Bytes that one source may read ahead."""
+
+    @classmethod
+    def of(
+        cls,
+        script: Script,
+        *,
+        policy: str | Policy | None = None,
+        qos: Goals | str | Mapping[str, float] | None = None,
+        selector: str | None = None,
+        drain: bool = False,
+        seconds: float | None = None,
+        chunk_rows: int | None = None,
+        batch_rows: int | None = None,
+        in_flight: int | None = None,
+    ) -> "RunOptions":
+        """Return the options of a run; raise if the script cannot run with them. Arguments override settings."""
+        check_script(script, policy, drain=drain, seconds=seconds)
+        settings = script.settings
+        batch = batch_rows or settings.get("batch_rows")
+        memory = settings.get("memory", MEMORY)
+        found = cls(
+            policy=policy_named(policy or settings.get("policy", POLICY)),
+            choice=policy_settings(script, qos, selector),
+            pinned=policy is not None,
+            drain=drain,
+            seconds=seconds,
+            chunk_rows=chunk_rows or settings.get("chunk_rows", CHUNK_ROWS),
+            chunk_us=settings.get("chunk_time", CHUNK_US),
+            memory=memory,
+            has_memory_limit="memory" in settings,
+            service=Exhaustive() if batch is None else Limited(batch),
+            quantum_s=settings.get("quantum", QUANTUM_US) / 1e6,
+            in_flight=in_flight or settings.get("in_flight", IN_FLIGHT),
+            shed=settings.get("shed", "memory" in settings and not drain),
+            publish_us=settings.get("publish", PUBLISH_US),
+            groups=settings.get("groups", True),
+            optimize=settings.get("optimize", True),
+            buffer_bytes=buffer_bytes(memory, len(script.streams)),
+        )
+        if found.has_memory_limit:
+            found.check_memory(script, memory)
+        return found
+
+    @property
+    def memory_limit(self) -> int | None:
+        """The limit that policies watch; None if the script sets none."""
+        return self.memory if self.has_memory_limit else None
+
+    def check_memory(self, script: Script, memory: int) -> None:
+        """Raise if a memory limit is below one chunk of every stream."""
+        check_memory(memory, script.streams.values(), self.chunk_rows, self.chunk_us)

@@ -1,0 +1,115 @@
+"""Queries of a running system: created, dropped, stopped, ended, and which rows each of them sees."""
+
+from collections.abc import Iterable
+
+from penstock.errors import RunError
+from penstock.language.statements import QueryDef
+from penstock.network import Edge
+from penstock.plan.columns import hidden_in, numbers
+from penstock.plan.plan import MayGroup, Plan
+from penstock.runtime.query_state import QueryState
+from penstock.runtime.state import State
+
+
+class Queries:
+    """Changes the set of queries. Each change returns the plan to continue with."""
+
+    def __init__(self, state: State, may_group: MayGroup) -> None:
+        self._state = state
+        self._may_group = may_group
+        self._ending: set[str] = set()
+
+    def create(self, query: QueryDef) -> Plan:
+        """Register a query; it sees the rows that arrive from now on."""
+        known = self._state.queries.get(query.name)
+        if known is not None and known.live:
+            raise RunError(f"query {query.name} is running already")
+        names = [item.relation.name for item in query.streams]
+        starts = {name: self._state.streams[name].next_sequence for name in names}
+        plan = self._state.plan.with_query(query, starts, self._may_group)
+        self._state.queries[query.name] = QueryState(query, starts, dropped_before=self._dropped(starts))
+        return plan
+
+    def drop(self, name: str) -> Plan:
+        """End a query at what has arrived so far; it continues until that is drained."""
+        state = self._state.queries[name]
+        if state.status != "running":
+            return self._state.plan
+        ends = self._set_ends(state)
+        state.status = "ending"
+        self._ending.add(name)
+        plan, copied = self._state.plan.with_ending(name, state.starts, ends)
+        for old, new in copied.items():
+            self._state.copy_queue(old, new)
+        return plan
+
+    def stop(self, name: str, reason: str) -> Plan:
+        """Stop a query at once: it failed."""
+        state = self._state.queries[name]
+        state.status, state.reason = "failed", reason
+        self._set_ends(state)
+        return self._removed(name)
+
+    def drained(self) -> Iterable[tuple[str, Plan]]:
+        """End the dropped queries for which nothing waits any more; yield each with the plan without it."""
+        for name in sorted(self._ending):
+            state = self._state.queries[name]
+            if not self._waits_for(state):
+                state.status = "ended"
+                yield name, self._removed(name)
+
+    def end(self, *, drained: bool) -> None:
+        """Set the final status of the queries that still run."""
+        for state in self._state.queries.values():
+            if state.live:
+                state.status = "ended" if drained else "stopped"
+
+    def dropped_rows(self, name: str) -> dict[str, int]:
+        """Return how many rows of each of its streams drop boxes dropped that a query would have seen."""
+        state = self._state.queries[name]
+        until = self._dropped(state.starts) if state.dropped_until is None else state.dropped_until
+        return {stream: count - state.dropped_before.get(stream, 0) for stream, count in until.items()}
+
+    def _removed(self, name: str) -> Plan:
+        self._ending.discard(name)
+        return self._state.plan.without_query(name)
+
+    def _set_ends(self, state: QueryState) -> dict[str, int]:
+        state.dropped_until = self._dropped(state.starts)
+        state.ends = {stream: self._state.streams[stream].next_sequence for stream in state.starts}
+        return state.ends
+
+    def _dropped(self, streams: Iterable[str]) -> dict[str, int]:
+        return {name: self._state.streams[name].box.dropped for name in streams}
+
+    def _waits_for(self, query: QueryState) -> bool:
+        """Whether a row that a dropped query sees waits or is in flight."""
+        assert query.ends is not None
+        plan = self._state.plan
+        alone, users = plan.runs_as(query.name), plan.network.users
+        operators = {op.name for op in plan.network.operators if alone in users[op.name]}
+        for job in self._state.in_flight:
+            then, users = job.work.plan.runs_as(query.name), job.work.plan.network.users
+            if any(then in users[edge.target] for edge in job.taken):
+                return True
+        streams = [item.relation.name for item in query.definition.streams]
+        for edge, queue in self._state.queues.items():
+            if edge.target not in operators:
+                continue
+            for chunk in queue.chunks:
+                columns = [name for name in hidden_in(chunk.table) if name.startswith("__seq")]
+                if len(columns) == len(streams) > 1:
+                    ends = [query.ends[name] for name in streams]
+                else:
+                    ends = [query.ends[self._stream_at(edge)]]
+                firsts = [int(numbers(chunk.table, each).min()) for each in sorted(columns)]
+                if all(first < end for first, end in zip(firsts, ends, strict=False)):
+                    return True
+        return False
+
+    def _stream_at(self, edge: Edge) -> str:
+        """Return the stream whose rows an edge below a join carries."""
+        name = edge.source
+        while name not in self._state.streams:
+            name = self._state.plan.network.operator(name).inputs[0]
+        return name

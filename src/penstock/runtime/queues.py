@@ -1,0 +1,73 @@
+"""`Queue`: the chunks that wait at an edge of the network."""
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.runtime.chunk import Chunk
+
+
+@dataclass
+class Queue:
+    """What waits at an edge of the network, oldest first."""
+
+    chunks: deque[Chunk] = field(default_factory=deque)
+    rows: int = 0
+    bytes: int = 0
+
+    def put(self, chunk: Chunk) -> None:
+        """Add rows at the end."""
+        if chunk.rows:
+            self.chunks.append(chunk)
+            self.rows += chunk.rows
+            self.bytes += chunk.bytes
+
+    def put_back(self, chunks: Iterable[Chunk]) -> None:
+        """Return rows to the front, in their order."""
+        for chunk in reversed(list(chunks)):
+            self.chunks.appendleft(chunk)
+            self.rows += chunk.rows
+            self.bytes += chunk.bytes
+
+    def copy(self) -> "Queue":
+        """Return a queue that holds the same."""
+        return Queue(deque(self.chunks), self.rows, self.bytes)
+
+    def ready(self, bound: float) -> int:
+        """Return how many rows stand before the first whose time is above the bound."""
+        if bound == math.inf:
+            return self.rows
+        count = 0
+        for chunk in self.chunks:
+            some = chunk.ready(bound)
+            count += some
+            if some < chunk.rows:
+                break
+        return count
+
+    def take(self, bound: float, most: int) -> list[Chunk]:
+        """Remove and return the rows before the first above the bound, at most so many."""
+        taken: list[Chunk] = []
+        left = most
+        while self.chunks and left > 0:
+            chunk = self.chunks[0]
+            some = min(chunk.ready(bound), left)
+            if some == 0:
+                break
+            self.chunks.popleft()
+            self.rows -= chunk.rows
+            self.bytes -= chunk.bytes
+            if some < chunk.rows:
+                first, rest = chunk.cut(some)
+                taken.append(first)
+                self.put_back([rest])
+                break
+            taken.append(chunk)
+            left -= some
+        return taken
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row that waits."""
+        return min((chunk.first_time for chunk in self.chunks), default=math.inf)

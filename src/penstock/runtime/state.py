@@ -1,0 +1,86 @@
+"""The state of a running system: plan, queues, logs, queries and jobs in flight."""
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from penstock.language.statements import StreamDef
+from penstock.network import Edge
+from penstock.plan.plan import Plan
+from penstock.plan.steps import Columns, Join
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.job import Job
+from penstock.runtime.query_state import QueryState
+from penstock.runtime.queues import Queue
+from penstock.runtime.stream_log import StreamLog
+
+
+class State:
+    """What the engine's parts share. Only they change it, and only by its methods and those of its members."""
+
+    def __init__(self, streams: Mapping[str, StreamDef]) -> None:
+        self.streams = {name: StreamLog(stream) for name, stream in streams.items()}
+        self.queries: dict[str, QueryState] = {}
+        self.queues: dict[Edge, Queue] = {}
+        self.in_flight: list[Job] = []
+        self.plan = Plan()
+        self.wanted: Mapping[Edge, Columns] = {}
+        """The columns that each edge carries."""
+        self.windows: dict[str, list[tuple[str, int]]] = {}
+        """The joins and ports that read each stream's log."""
+        self.silent: set[str] = set()
+        """Streams that have been silent too long to hold others back (`idle`)."""
+        self._sent: dict[str, list[Queue]] = {}
+        """The queues that a stream or an operator sends its rows to."""
+        self._chunks = 0
+
+    def set_plan(self, plan: Plan) -> None:
+        """Continue with another network; queues of edges that remain keep their rows."""
+        self.plan = plan
+        self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
+        self.wanted = plan.wanted()
+        self._sent = {
+            name: [self.queues[edge] for edge in edges] for name, edges in plan.network.out_edges.items() if edges
+        }
+        self.windows = {}
+        for name, step in plan.steps.items():
+            if isinstance(step, Join):
+                for port, each in enumerate(step.ports):
+                    self.windows.setdefault(each.stream, []).append((name, port))
+
+    def chunk(self, table: pa.Table) -> Chunk:
+        """Return rows as the next chunk."""
+        self._chunks += 1
+        return Chunk(table, self._chunks)
+
+    def copy_queue(self, old: Edge, new: Edge) -> None:
+        """Give an edge the rows of another, also those that jobs in flight will return."""
+        self.queues[new] = self.queues[old].copy()
+        for job in self.in_flight:
+            job.copies.setdefault(old, []).append(new)
+
+    def backlog(self, source: str) -> int:
+        """Return the bytes of a stream's rows that wait for their first operator."""
+        return max((queue.bytes for queue in self._sent.get(source, ())), default=0)
+
+    def backlog_rows(self, source: str) -> int:
+        """Return the rows of a stream that wait for their first operator."""
+        return max((queue.rows for queue in self._sent.get(source, ())), default=0)
+
+    def waiting_bytes(self) -> int:
+        """Return the bytes in all queues. Rows in several queues of one source count once."""
+        return sum(map(self.backlog, self._sent))
+
+    def waiting_rows(self) -> int:
+        """Return the rows in all queues. Rows in several queues of one source count once."""
+        return sum(max(queue.rows for queue in queues) for queues in self._sent.values())
+
+    def oldest_arrival(self, edges: Iterable[Edge] | None = None) -> int | None:
+        """Return when the row arrived that has waited longest at these edges, or at all; None if none waits."""
+        queues = self.queues.values() if edges is None else [self.queues[edge] for edge in edges]
+        return min((queue.chunks[0].arrival for queue in queues if queue.chunks), default=None)
+
+    def live_users(self, plan: Plan, operator: str) -> list[str]:
+        """Return the live queries that need an operator's output."""
+        names = (name for user in plan.network.users[operator] for name in plan.served_by(user))
+        return [name for name in names if self.queries[name].live]

@@ -1,0 +1,50 @@
+"""`Work` and `Outcome`: what a job is given and what it returns, as values. `spark/` turns one into the other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.plan import Plan
+from penstock.plan.steps import Columns
+from penstock.runtime.result_limits import Limit
+
+PARTITION_ROWS = 50_000
+"""Rows of a window that one task reads."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything a job needs: rows by entry, the edges it goes on through, and what the probes will see.
+
+    `probes` are, for every join, port and other port, the rows of the other's window.
+    """
+
+    plan: Plan
+    takes: Mapping[Edge, pa.Table]
+    through: frozenset[Edge]
+    probes: Mapping[tuple[str, int, int], pa.Table] = field(default_factory=dict)
+    wanted: Mapping[Edge, Columns] = field(default_factory=dict)
+    constants: Mapping[str, pa.Table] = field(default_factory=dict)
+    """What the members of each group differ in, by the group's name."""
+    partitions: int = 1
+    """Into how many parts the rows of an entry are cut."""
+    only: frozenset[str] | None = None
+    """The operators whose output is wanted; None: all that has one."""
+    spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """For every join and port, over how many seconds the rows spread that probe."""
+    limit: Limit | None = None
+    """How many results the job may make; None: it cannot make too many."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job made: the rows that leave, by operator, and how many each operator took and made."""
+
+    rows: Mapping[str, pa.Table]
+    taken: Mapping[str, int]
+    made: Mapping[str, int]
+    window_rows: int
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of joins, what they took by each port."""
