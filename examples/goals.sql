@@ -1,8 +1,8 @@
--- A stream in bursts, five queries, and goals instead of a policy: which one runs is chosen every two seconds.
+-- A bursty stream, five queries, and goals instead of a policy: the policy is chosen every two seconds.
 --
---   penstock run examples/goals.sql --seconds 30                     watch the policies and their shares of the time
+--   penstock run examples/goals.sql --seconds 30                     shows the policies and their time shares
 --   penstock run examples/goals.sql --watch                          ... and edit the goals below while it runs
---   penstock run examples/goals.sql --seconds 30 --json | jq .qos    scores, switches, what was read last
+--   penstock run examples/goals.sql --seconds 30 --json | jq .qos    scores, switches, latest statistics
 
 CREATE STREAM packets (src STRING, dst STRING, bytes INT)
   FROM bursty WITH (rate = 3000, flows = 24, seed = 7, src_distinct = 50, bytes_low = 40, bytes_high = 1499);
@@ -17,7 +17,7 @@ CREATE QUERY pairs AS
   WHERE p.src = r.src AND p.bytes > 1300 AND r.code >= 500;
 CREATE QUERY owners AS SELECT upper(src) AS owner FROM packets WHERE bytes < 100;
 
--- Short waits for what they are worth, little memory. A weight counts for each result: `alarms` makes one of 40 rows,
--- so it needs a large weight to be served first.
+-- Goals: a small slowdown, and little memory. A weight counts for each result: `alarms` makes one result from
+-- 40 rows, so it needs a large weight to be served first.
 SET qos = 'minimize avg_slowdown 0.7, minimize queue_memory 0.3, weigh alarms 200';
 SET candidates = 'fifo, hr, hnr, bsd.every(20), chain';

@@ -1,4 +1,4 @@
-"""A policy of one's own: least slack, what has waited longest for what it still costs.
+"""Your own policy: least slack serves first what has waited longest, relative to what it still costs.
 
 penstock simulate examples/network.toml -p fifo -p examples/least_slack.py:LEAST_SLACK
 penstock run examples/goals.sql --seconds 30 --policy "examples/least_slack.py:LEAST_SLACK.every(20)"
@@ -8,12 +8,12 @@ from penstock.policies import Features, Policy, Term
 
 
 def one(features: Features) -> float:
-    """Every tuple gains the same."""
+    """Return the gain of a tuple: the same for all."""
     return 1.0
 
 
 def left(features: Features) -> float:
-    """The expected time from here to the result."""
+    """Return the expected time from here to the result."""
     return features.C
 
 

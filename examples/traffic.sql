@@ -1,13 +1,13 @@
 -- Traffic of a small network: three streams, a stored table, eight continuous queries.
 --
---   penstock explain examples/traffic.sql               what runs, and what is shared; no Spark needed
+--   penstock explain examples/traffic.sql               what runs, and what is shared; needs no Spark
 --   penstock run examples/traffic.sql --seconds 15      run it on this machine
 --   penstock run examples/traffic.sql --watch           ... and edit the queries below while it runs
 --   penstock run examples/traffic.sql --policy hnr      the same under another policy
 
 -- Streams ---------------------------------------------------------------------------------------------------
--- Penstock makes these itself. `bursty` adds up many flows that are on and off for heavy-tailed times, so the
--- rate jumps between nothing and several times its mean; `poisson` is steady. A seed makes a run repeat itself.
+-- Penstock generates these. `bursty` adds up many flows that are on and off for heavy-tailed times, so its rate
+-- varies between 0 and several times its mean; `poisson` is steady. With a seed, every run has the same rows.
 -- Options that begin with a column's name say which values it takes: strings are src0, src1, … src49.
 
 CREATE STREAM packets (src STRING, dst STRING, port INT, bytes INT)
@@ -21,7 +21,7 @@ CREATE STREAM replies (src STRING, code INT, millis INT)
 CREATE STREAM logins (src STRING, account STRING, granted BOOLEAN)
   FROM poisson WITH (rate = 40, seed = 9, src_distinct = 50, account_distinct = 30);
 
--- A stored table: read once, when the run starts. The path is looked up beside this file.
+-- A stored table: read once, when the run starts. The path is looked up next to this file.
 CREATE TABLE hosts (ip STRING, owner STRING, city STRING, quota INT) FROM csv WITH (path = 'hosts.csv');
 
 -- Queries on one stream -------------------------------------------------------------------------------------
@@ -64,5 +64,5 @@ CREATE QUERY break_in AS
   FROM logins [RANGE 1 SECOND] AS l, replies [RANGE 1 SECOND] AS r, packets [ROWS 200] AS p, hosts AS h
   WHERE l.src = r.src AND l.src = p.src AND l.src = h.ip AND NOT l.granted AND r.code >= 500 AND p.bytes > 1000;
 
--- What to care about: bsd balances slowdown, so that cheap queries do not wait behind dear ones.
+-- The policy: bsd balances slowdown, so that cheap queries do not wait behind expensive ones.
 SET policy = 'bsd';
