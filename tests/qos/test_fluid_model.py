@@ -8,13 +8,13 @@ import pytest
 from penstock.network import Network
 from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
-from penstock.qos.fluid_model import Arrivals, Flow, FluidModel, ModelInputs
+from penstock.qos.fluid_model import AdmittedFlow, Flow, FluidModel, ModelInputs
 from penstock.qos.interval import together
 from penstock.qos.statistics import Statistics
 
 
 def at(time, rows, stream="s"):
-    return Arrivals(stream, Flow.at(rows, time), time)
+    return AdmittedFlow(stream, Flow.at(rows, time), time)
 
 
 TWO = Network.chains([[(1.0, 1.0)], [(0.1, 0.5)]], stream=["a", "b"])

@@ -140,7 +140,7 @@ class ModelInputs:
         return found
 
 
-class Arrivals(NamedTuple):
+class AdmittedFlow(NamedTuple):
     """Rows of a stream, and when they are admitted."""
 
     stream: str
@@ -179,7 +179,7 @@ class FluidModel:
 
     >>> inputs = ModelInputs(Network.chains([[(1.0, 0.5)]]), setup_s=2.0)
     >>> model = FluidModel(inputs, "fifo", now=0.0)
-    >>> reading = model.advance(10.0, [Arrivals("s", Flow.at(4, 0.0), 0.0)])
+    >>> reading = model.advance(10.0, [AdmittedFlow("s", Flow.at(4, 0.0), 0.0)])
     >>> reading.results.count, reading.results.avg_response
     (2.0, 6.0)
     """
@@ -221,7 +221,7 @@ class FluidModel:
         self._touched(edge.source)
 
     def advance(
-        self, until: float, arrivals: Sequence[Arrivals], most_jobs: float = math.inf
+        self, until: float, arrivals: Sequence[AdmittedFlow], most_jobs: float = math.inf
     ) -> IntervalStatistics | None:
         """Run up to a time with what is admitted by then, and return the statistics of the interval.
 
@@ -241,7 +241,7 @@ class FluidModel:
                 return self._interval()
         return None
 
-    def _admit(self, arriving: Arrivals) -> None:
+    def _admit(self, arriving: AdmittedFlow) -> None:
         self._move(arriving.at)
         self._numbers += 1
         for queue in self._sent.get(arriving.stream, ()):

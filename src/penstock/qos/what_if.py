@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import NamedTuple, Protocol
 
 from penstock.network import Edge
-from penstock.qos.fluid_model import Arrivals, Flow, FluidModel, ModelInputs
+from penstock.qos.fluid_model import AdmittedFlow, Flow, FluidModel, ModelInputs
 from penstock.qos.interval import IntervalStatistics
 
 SHARE = 0.005
@@ -28,7 +28,7 @@ MOST_JOBS = 100
 _BIN_S = 0.2
 
 
-class Rows(NamedTuple):
+class ArrivedRows(NamedTuple):
     """Rows that arrived together: when the first and, on average, all of them did."""
 
     rows: float
@@ -63,7 +63,7 @@ class Observed(Protocol):
         """Return network, costs and settings as they are now."""
         ...
 
-    def waiting(self) -> Mapping[Edge, list[Rows]]:
+    def waiting(self) -> Mapping[Edge, list[ArrivedRows]]:
         """Return what waits at each edge."""
         ...
 
@@ -76,7 +76,7 @@ class WhatIf:
         self._models: dict[str, FluidModel] = {}
         self._queries: tuple[str, ...] = ()
         self._weights: Mapping[str, float] = {}
-        self._arrived: list[tuple[str, Rows]] = []
+        self._arrived: list[tuple[str, ArrivedRows]] = []
         self._began = self._sampled = 0.0
         self._first: float | None = None
         self.spent_s = self._beginning_s = self._advance_s = 0.0
@@ -86,7 +86,7 @@ class WhatIf:
         self._models = {}
         self._arrived.clear()
 
-    def admitted(self, stream: str, rows: Rows) -> None:
+    def admitted(self, stream: str, rows: ArrivedRows) -> None:
         """Take rows that were admitted, while there is an episode."""
         if self._models:
             self._arrived.append((stream, rows))
@@ -141,7 +141,7 @@ class WhatIf:
             found[name] = replace(interval, now=now)
         return found
 
-    def _arrivals(self, now: float) -> list[Arrivals]:
+    def _arrivals(self, now: float) -> list[AdmittedFlow]:
         """Return what was admitted since the last call, in short bins of time."""
         binned: dict[tuple[str, int], Flow] = {}
         for stream, rows in self._arrived:
@@ -152,8 +152,8 @@ class WhatIf:
         found = []
         for (stream, place), flow in binned.items():
             at = min(max(place * _BIN_S, self._sampled), now) - self._began
-            found.append(Arrivals(stream, flow, at))
+            found.append(AdmittedFlow(stream, flow, at))
         return sorted(found, key=attrgetter("at"))
 
-    def _flow(self, rows: Rows) -> Flow:
+    def _flow(self, rows: ArrivedRows) -> Flow:
         return Flow.at(rows.rows, rows.mean_s - self._began, rows.first_s - self._began)

@@ -172,7 +172,7 @@ class Engine:
     def _reschedule(self) -> None:
         self.dispatcher.move_to(self.weighed_network())
 
-    # Arrivals -----------------------------------------------------------------------------------------------
+    # Arrivals ---------------------------------------------------------------------------------------------
 
     def admit(self, stream: str, arrived: Arrived, chunk_rows: int) -> Admitted:
         """Number arrived rows, reject late and malformed ones, drop some, and queue the rest in chunks."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from penstock.language.script import Script
-from penstock.runtime.arrivals import Arrivals
 from penstock.runtime.engine import Engine
+from penstock.runtime.intake import Intake
 from penstock.runtime.load_control import SAMPLE_US, LoadControl, RunCounters, SheddingSummary
 from penstock.runtime.options import RunOptions
 
@@ -16,13 +16,13 @@ class LoadMonitor:
         self,
         script: Script,
         engine: Engine,
-        arrivals: Arrivals,
+        intake: Intake,
         options: RunOptions,
         on_event: Callable[[str], object],
     ) -> None:
         self._script = script
         self._engine = engine
-        self._arrivals = arrivals
+        self._intake = intake
         self._options = options
         self._on_event = on_event
         self._memory = options.memory
@@ -43,7 +43,7 @@ class LoadMonitor:
         """Continue with another memory limit. One that is too small is refused, and nothing changes."""
         self._options.check_memory(self._script, memory)
         self._memory = memory
-        self._arrivals.set_memory(memory)
+        self._intake.set_memory(memory)
         self._engine.set_memory(memory)
         return f"memory {memory:,} bytes"
 
@@ -57,14 +57,14 @@ class LoadMonitor:
 
     def sample(self, now_us: int, awake_us: int) -> None:
         """Record memory, and sample the load if that is due. `awake_us` is the time with something to do."""
-        held = self._arrivals.waiting_bytes()
+        held = self._intake.waiting_bytes()
         self._engine.observe_memory(now_us / 1e6, held)
         if self._sheds and now_us - self._sampled_us >= SAMPLE_US:
             self._sampled_us = now_us
             self._check_load(now_us, awake_us, held)
 
     def _check_load(self, now_us: int, awake_us: int, held: int) -> None:
-        offered = self._arrivals.offered(now_us)
+        offered = self._intake.offered(now_us)
         if not offered:
             return
         counts, costs = self._engine.recorder.streams, self._engine.costs
@@ -76,7 +76,7 @@ class LoadMonitor:
                 row_bytes={name: counts[name].row_bytes for name in offered},
                 held=held,
                 limit=self._memory,
-                behind=any(self._arrivals.held[name] for name in offered),
+                behind=any(self._intake.held[name] for name in offered),
                 worked_s=costs.busy_s,
                 overhead_s=costs.jobs_overhead_s,
                 awake_s=awake_us / 1e6,

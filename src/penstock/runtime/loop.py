@@ -10,10 +10,10 @@ from contextlib import suppress
 from penstock.errors import PenstockError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, Statement
-from penstock.runtime.arrivals import Arrivals
 from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.engine import Engine
+from penstock.runtime.intake import Intake
 from penstock.runtime.jobs import Jobs
 from penstock.runtime.load_monitor import LoadMonitor
 from penstock.runtime.options import Listeners, RunOptions
@@ -64,11 +64,11 @@ class Runtime:
             ResultLimits(backend.result_bytes / options.in_flight),
         )
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
-        self._arrivals = Arrivals(
+        self._intake = Intake(
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
         )
         self._jobs = Jobs(self.engine, backend, sinks, self._clock, options.in_flight, on_event)
-        self._load = LoadMonitor(script, self.engine, self._arrivals, options, on_event)
+        self._load = LoadMonitor(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
             self.engine,
             options.choice,
@@ -150,7 +150,7 @@ class Runtime:
         # visit them for most of a second.
         gc.freeze()
         try:
-            self._arrivals.open(self.script, self._backend.open_source)
+            self._intake.open(self.script, self._backend.open_source)
             self._begin()
             try:
                 self._loop()
@@ -162,7 +162,7 @@ class Runtime:
                 sink.close()
         finally:
             gc.unfreeze()
-            self._arrivals.close(self._backend.errors)
+            self._intake.close(self._backend.errors)
             self._requests.refuse_all()
         return self.update_summary()
 
@@ -185,7 +185,7 @@ class Runtime:
                 if not self._options.drain:
                     return
                 self._stop_streams()
-            admitted = self._arrivals.admit(self._now)
+            admitted = self._intake.admit(self._now)
             committed = self._jobs.collect()
             for name in self.engine.finish_endings():
                 self._listeners.on_event(f"query {name} ended")
@@ -210,15 +210,15 @@ class Runtime:
     def _stop_streams(self) -> None:
         """End the streams; the rest is drained."""
         self._streams_stopped = True
-        self._arrivals.stop(self._now)
+        self._intake.stop(self._now)
 
     def _idle(self) -> None:
         """Wait for a job or for a moment; if all wait for a stream that has no room, read that one anyway."""
         if self._jobs:
             self._jobs.wait(_BUSY_NAP_S)
             return
-        blocked = self._arrivals.blocked()
-        if blocked is not None and self._arrivals.admit_blocked(blocked, self._now):
+        blocked = self._intake.blocked()
+        if blocked is not None and self._intake.admit_blocked(blocked, self._now):
             return
         start = self._clock.now_us()
         self._clock.wait(_NAP_S)
@@ -230,7 +230,7 @@ class Runtime:
         states = self.engine.queries.values()
         if states and not any(state.live for state in states):
             return all(state.status == "failed" for state in states) or self._options.drain
-        return self._arrivals.ended and not self.engine.state.waiting_rows()
+        return self._intake.ended and not self.engine.state.waiting_rows()
 
     def _shutdown(self) -> None:
         """Finish the current jobs, and count the rows that are abandoned."""
@@ -276,7 +276,7 @@ class Runtime:
         )
         return summarize(
             self.engine,
-            self._arrivals,
+            self._intake,
             times,
             abandoned_rows=self._abandoned,
             shedding=self._load.summary,

@@ -149,7 +149,7 @@ class Held(Protocol):
 
 def summarize(
     engine: Engine,
-    arrivals: Held,
+    intake: Held,
     times: Times,
     *,
     abandoned_rows: int,
@@ -167,14 +167,14 @@ def summarize(
         deciding=times.deciding_s / times.seconds,
         utilization=min(costs.busy_s / times.seconds / times.in_flight, 1.0),
         waiting_rows=state.waiting_rows(),
-        waiting_bytes=arrivals.waiting_bytes(),
+        waiting_bytes=intake.waiting_bytes(),
         peak_bytes=int(engine.recorder.peak_bytes),
         abandoned_rows=abandoned_rows,
         setup_s=costs.overhead_s(0) if costs.is_measured else None,
         stream_seconds=span_s,
         demand=costs.busy_s / max(span_s, 1e-6),
         streams={
-            name: stream_summary(engine, name, arrivals.held.get(name, False), times.now_us)
+            name: stream_summary(engine, name, intake.held.get(name, False), times.now_us)
             for name in engine.streams
         },
         queries={name: query_summary(engine, name) for name in engine.queries},

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from penstock.network import Edge
 from penstock.policies import Service
 from penstock.qos.fluid_model import ModelInputs
-from penstock.qos.what_if import Rows, WhatIf
+from penstock.qos.what_if import ArrivedRows, WhatIf
 from penstock.runtime.dispatch import LONGEST_TRAIN, MOST_ROWS
 from penstock.runtime.engine import Engine
 
@@ -60,10 +60,12 @@ class EngineView:
             weights={query.name: float(query.weight) for query in network.queries},
         )
 
-    def waiting(self) -> Mapping[Edge, list[Rows]]:
+    def waiting(self) -> Mapping[Edge, list[ArrivedRows]]:
         """Return what waits at each edge."""
         return {
-            edge: [Rows(chunk.rows, chunk.arrival / 1e6, chunk.mean_arrival / 1e6) for chunk in queue.chunks]
+            edge: [
+                ArrivedRows(chunk.rows, chunk.arrival / 1e6, chunk.mean_arrival / 1e6) for chunk in queue.chunks
+            ]
             for edge, queue in self._engine.queues.items()
             if queue.chunks
         }
@@ -75,6 +77,6 @@ def what_if_beside(
     """Return what-if runs beside an engine, told of what it admits."""
     what_if = WhatIf(EngineView(engine, service, quantum_s, in_flight, memory))
     engine.recorder.listen(
-        lambda each: what_if.admitted(each.stream, Rows(each.rows, each.first_s, each.mean_s)),
+        lambda each: what_if.admitted(each.stream, ArrivedRows(each.rows, each.first_s, each.mean_s)),
     )
     return what_if

@@ -15,7 +15,7 @@ MOST_CHUNKS = 4
 """Chunks that are asked of a source at a time."""
 
 
-class Arrivals:
+class Intake:
     """Reads the sources of a run."""
 
     def __init__(
