@@ -426,7 +426,7 @@ def test_a_policy_that_knows_the_future_does_with_what_was_measured(spark):
     events = []
     found = ps.run(FIVE_ROWS, spark=spark, drain=True, policy="hnr_oracle", on_event=events.append)
     assert found.results["values"].num_rows == 5
-    assert events[-1] == "policy hnr_oracle knows the future; here it takes what was measured"
+    assert events[-1] == "policy hnr_oracle knows the future; a run uses measured values instead"
 
 
 def test_results_are_not_mixed_with_older_ones(tmp_path, spark):

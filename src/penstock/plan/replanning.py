@@ -16,8 +16,11 @@ LEAST_PORTS = 3
 """In a join of two streams there is only one order."""
 BETTER = 0.9
 """New orders are adopted if they cost at most this share of the current ones."""
-ROWS_AT_ONCE = 400_000
-"""Sampled rows, all ports together, after which the remaining joins wait for the next call: some 50 ms."""
+WORK_AT_ONCE = 400_000
+"""Sampled rows after which the remaining joins wait for the next call: some 50 ms. Counted, so that plans do not
+depend on the speed of the machine."""
+_JOIN_WORK = 10_000
+"""What a join takes in addition, as so many rows."""
 _UNBOUND = 2
 """How often orders behind selections may change freely after a join began to run: by then they are measured."""
 _LEAST_SHARE = 1e-6
@@ -189,9 +192,9 @@ class Planner:
     def _ordered(self, plan: Plan, logs: Mapping[str, Log], names: Sequence[str], better: float = BETTER) -> Plan:
         sampled = 0
         for name in names:
-            if sampled > ROWS_AT_ONCE:
+            if sampled > WORK_AT_ONCE:
                 break
-            sampled += sum(min(logs[port.stream].rows, SAMPLE_ROWS) for port in plan.join(name).ports)
+            sampled += _JOIN_WORK + sum(min(logs[port.stream].rows, SAMPLE_ROWS) for port in plan.join(name).ports)
             self._known.pop(name, None)  # the newest plan is the last entry
             self._known[name] = _brought(plan, name, logs)
             found = self._planned(plan, name, logs)

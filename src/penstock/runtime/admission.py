@@ -1,4 +1,4 @@
-"""The gate of a stream: every row gets its number; the late and the malformed are turned away with a reason.
+"""Admission: every row gets its sequence number; late and malformed rows are rejected with a reason.
 
 Of the others, the stream's drop box keeps its share.
 """
@@ -16,17 +16,17 @@ from penstock.plan.columns import Micros, stamped, typed
 from penstock.shedding.drop_box import DropBox
 
 BAD = "__bad"
-"""The column in which a reader says why a row does not fit."""
+"""The column with the reason why a row is malformed."""
 
 RAW = "__raw"
-"""The column in which a reader keeps the text of a row that does not fit."""
+"""The column with the text of a malformed row."""
 
 REJECTED = pa.schema([("seq", pa.int64()), ("kind", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
 
 @dataclass(frozen=True)
 class Arrived:
-    """Rows from a source: declared columns, perhaps ``__bad``; when they arrived; their times, where it knows."""
+    """Rows from a source: declared columns, perhaps ``__bad``; their arrivals, and their times if known."""
 
     rows: pa.Table
     arrival_us: int | Micros
@@ -35,7 +35,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Admitted:
-    """Rows that passed, rows that did not, how many were dropped, and where the stream stands then."""
+    """Rows that passed, rejected rows, how many were dropped, the next sequence number and the newest time."""
 
     rows: pa.Table
     rejected: pa.Table
@@ -47,7 +47,7 @@ class Admitted:
 def admitted(
     definition: StreamDef, arrived: Arrived, next_sequence: int, newest: int | None, box: DropBox | None = None
 ) -> Admitted:
-    """Number the rows, find their times, turn away what is malformed or late; then drop what the box says.
+    """Number the rows, find their times, reject malformed and late rows, and drop by the drop box.
 
     A row is late if its time is more than the lateness before the newest time of the rows before it, dropped ones
     included. That is a matter of the sequence alone, so a replay decides alike.
@@ -98,7 +98,7 @@ def _newest_before(times: Micros, fits: np.ndarray, newest: int | None) -> Micro
 def _rejected(
     definition: StreamDef, rows: pa.Table, table: pa.Table, sequence: Micros, bad: pa.Array, late_by: Micros
 ) -> pa.Table:
-    """Return the rows that were turned away, each as JSON under the names or paths that it is read by."""
+    """Return the rejected rows, each as JSON under the names or paths that its columns are read by."""
     away = np.asarray(pc.is_valid(bad).to_numpy(zero_copy_only=False), dtype=bool) | (late_by > 0)
     if not away.any():
         return REJECTED.empty_table()

@@ -1,4 +1,4 @@
-"""What can be known to be wrong before Spark is started; nothing here needs PySpark."""
+"""Checks of a script before Spark is started."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from penstock.runtime.memory_limit import CHUNK_ROWS, CHUNK_US, check_memory
 
 
 def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:
-    """Raise if a script cannot run: its own text is wrong, no end in sight, a file that is not there."""
+    """Raise if a script cannot run: a wrong setting, a run that would never end, a missing file."""
     if policy is not None:
         policy_named(policy)
     if not script.streams:
@@ -46,7 +46,7 @@ def check_settings(script: Script) -> None:
 def policy_settings(
     script: Script, qos: Goals | str | Mapping[str, float] | None = None, selector: str | None = None
 ) -> PolicySettings:
-    """Return how the policy of a script is chosen; goals and a selector that are given go before its own."""
+    """Return how the policy of a script is chosen. `qos` and `selector` override its own."""
     given = {name: value for name, value in (("qos", qos), ("selector", selector)) if value is not None}
     try:
         said = PolicySettings.of(

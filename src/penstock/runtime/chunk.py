@@ -12,7 +12,7 @@ from penstock.plan.steps import ARRIVAL, TIME
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows that came together; `number` says in which order pieces came."""
+    """Rows that came together; `number` is the order in which chunks came."""
 
     table: pa.Table
     number: int
@@ -34,7 +34,7 @@ class Chunk:
 
     @cached_property
     def arrival(self) -> int:
-        """When the row that has waited longest arrived."""
+        """The arrival of the row that has waited longest."""
         return int(numbers(self.table, ARRIVAL).min())
 
     @cached_property
@@ -49,11 +49,11 @@ class Chunk:
 
     @cached_property
     def bytes(self) -> int:
-        """What they take."""
+        """Bytes of the rows."""
         return int(self.table.nbytes)
 
     def ready(self, bound: float) -> int:
-        """Return how many rows stand before the first whose time is above the bound."""
+        """Return how many rows precede the first with a time above the bound."""
         if self.last_time <= bound:
             return self.rows
         return int(np.argmax(self.times > bound))

@@ -1,4 +1,4 @@
-"""Time, passed in, so that tests can move it by hand."""
+"""Clocks: time is passed in, so that tests can move it by hand."""
 
 import time
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class WallClock:
 
 
 class Stopwatch:
-    """Adds up how long the blocks took that it was held over."""
+    """Sums the time spent in `with` blocks."""
 
     def __init__(self, timer: Callable[[], float] = time.perf_counter) -> None:
         self._timer = timer

@@ -1,4 +1,4 @@
-"""What a running system learns: what jobs cost, what operators let through, how queries fare."""
+"""The cost model: what jobs, units, windows and rows cost, and selectivities, learnt from finished jobs."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from penstock.plan.moving_average import moving_average
 from penstock.runtime.work import Outcome
 
 SETUP_S, UNIT_S, WINDOW_ROW_S = 0.05, 0.02, 1e-6
-"""What a job costs, each of its units, and each row of a window it looks through, until that was measured."""
+"""Seconds of a job, of each of its units, and of each row of a window it reads, until measured."""
 RECENT = 32
 """Jobs from which that is estimated."""
 ESTIMATED_EVERY = 5
 _WEIGHT = 0.1
-"""Of what was assumed, beside a job's 1; in squares, a hundredth."""
+"""Weight of the assumed values, where a job has 1; squared, a hundredth."""
 _LEAST_COST = 1e-9
 _LEAST_SELECTIVITY = 1e-6
 
@@ -28,7 +28,7 @@ class CostModel:
     def __init__(self) -> None:
         self.setup_s, self.unit_s, self.window_row_s = SETUP_S, UNIT_S, WINDOW_ROW_S
         self.pace = 1.0
-        """How long rows took in recent jobs, compared with what the network said then."""
+        """Time of rows in recent jobs, divided by their expected time."""
         self.jobs = 0
         self.busy_s = 0.0
         self.jobs_overhead_s = 0.0
@@ -37,9 +37,9 @@ class CostModel:
         """Rows that a probe of each join reads on average."""
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, tuple[float, ...]] = {}
-        """Seconds a row, for each input of an operator."""
+        """Seconds per row, for each input of an operator."""
         self._ran: set[tuple[str, int]] = set()
-        """Inputs of operators that ran: the first time says more about Spark's compiler than about their rows."""
+        """Inputs of operators that have run. The first run measures Spark's compiler more than the rows."""
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
 
@@ -63,7 +63,7 @@ class CostModel:
 
     @property
     def is_measured(self) -> bool:
-        """Whether enough jobs ran to say what one costs."""
+        """Whether enough jobs have run to know the cost of one."""
         return len(self._recent) >= ESTIMATED_EVERY
 
     @property
@@ -72,11 +72,11 @@ class CostModel:
         return max(self._chunk_rows, 1.0)
 
     def overhead_s(self, window_rows: float) -> float:
-        """Return what a run of one unit costs before its first row: the job, the unit, the windows it scans."""
+        """Return the cost of a job with one unit before its first row: c0 + b + w·window."""
         return self.setup_s + self.unit_s + self.window_row_s * window_rows
 
     def record(self, network: Network, outcome: Outcome, rows: int, seconds: float, units: int = 1) -> None:
-        """Learn from a job: selectivities from its counts, costs from its time, shared as was thought."""
+        """Learn from a job: selectivities from its counts, costs from its time, divided by expected times."""
         self.jobs += 1
         self.busy_s += seconds
         self._chunk_rows = rows if self.jobs == 1 else moving_average(self._chunk_rows, rows)
@@ -94,7 +94,7 @@ class CostModel:
         overhead = self.overhead_s(outcome.window_rows) + (units - 1) * self.unit_s
         self.jobs_overhead_s += overhead
         spent = max(seconds - overhead, _LEAST_COST)
-        if thought > 0 and self.is_measured:  # else what a job costs would be taken for what its rows cost
+        if thought > 0 and self.is_measured:  # else the cost of the job would be attributed to its rows
             ratio = min(max(spent / thought, 0.1), 10.0)
             for name in (name for name, some in inputs.items() if some <= self._ran):
                 before = tuple(map(float, known[name].costs))
@@ -111,21 +111,21 @@ class CostModel:
         self.window_rows[join] = moving_average(self.window_rows.get(join, window_rows), window_rows)
 
     def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
-        """Take these for what a row of each input costs an operator, and makes, until it is measured again."""
+        """Assume costs per row of each input of an operator, and a fanout, until they are measured."""
         self._costs[name] = tuple(max(cost, _LEAST_COST) for cost in costs)
         if fanout is not None:
             self._selectivities[name] = fanout
 
     def of(self, name: str) -> tuple[float, ...] | None:
-        """Return what a row of each input costs an operator, as far as is known."""
+        """Return the seconds per row of each input of an operator, if known."""
         return self._costs.get(name)
 
     def selectivity(self, name: str) -> float | None:
-        """Return how many rows an operator makes of one, if that was measured."""
+        """Return the measured selectivity of an operator."""
         return self._selectivities.get(name)
 
     def applied(self, network: Network, rates: Mapping[str, float]) -> Network:
-        """Return the network with what was learnt; joins so that their fanout is the measured."""
+        """Return the network with measured costs and selectivities. Joins get their measured fanout."""
         known = network.operator_by_name
         selectivities: dict[str, float] = {}
         read = {stream.name for stream in network.streams}
@@ -151,26 +151,26 @@ class CostModel:
         return network.measured(ideals=ideals)
 
     def ideal_s(self, network: Network, query: str) -> float:
-        """Return what a query's unit needs for one mean chunk alone: T on Spark (DESIGN §1)."""
+        """Return the time that a query's unit needs for one average chunk alone: T on Spark (DESIGN §1)."""
         return self.setup_s + self.unit_s + self.chunk_rows * float(network.ideal_times[network.query(query).root])
 
 
 def _served(name: str, by_input: tuple[int, ...] | None) -> set[tuple[str, int]]:
-    """Return the inputs of an operator from which rows came; one, where it is not known which."""
+    """Return the inputs of an operator that had rows; the first, if they are not counted by input."""
     return {(name, place) for place, rows in enumerate(by_input) if rows} if by_input else {(name, 0)}
 
 
 def _seconds(operator: Operator, rows: int, by_input: tuple[int, ...] | None) -> float:
-    """Return how long rows were thought to take, by the input they came from if that is known."""
+    """Return the expected time of rows, by their input if known."""
     if by_input is None:
         return rows * float(max(operator.costs))
     return sum(some * float(cost) for some, cost in zip(by_input, operator.costs, strict=True))
 
 
 def _expected(known: Mapping[str, Operator], costs: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
-    """Return what operators may cost that were not measured: the geometric mean of those of their kind.
+    """Return expected costs of operators that were not measured: the geometric mean of their kind.
 
-    Not the latest, nor the arithmetic mean: a few dear ones would make all the others look dear.
+    With the arithmetic mean, a few expensive ones would make all others look expensive.
     """
     by_kind: dict[str, list[float]] = {}
     for name, cost in costs.items():

@@ -1,4 +1,4 @@
-"""Groups of queries at work: their table of constants, their rows told apart, a part of a group tried alone."""
+"""Groups at run time: the table of constants, the rows of each member, and groups of fewer members."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from penstock.runtime.work import Work
 
 
 def constants_of(group: Group) -> pa.Table:
-    """Return the table that a group's plan is joined with: the constants of each member, and its number."""
+    """Return the table of constants of a group: those of each member, with its number."""
     columns = {
         f"c{place}": pa.array([member.values[place] for member in group.members.values()], arrow_type(kind))
         for place, kind in enumerate(group.template.types)
@@ -71,7 +71,7 @@ def _seen(
 
 
 def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Return the rows of each query of a table with a column `__query`, without that column."""
+    """Yield each query of a table with the column `__query`, and its rows without that column."""
     whose = rows.column(QUERY).combine_chunks()
     if isinstance(whose, pa.ChunkedArray):
         whose = whose.chunk(0)
@@ -85,7 +85,7 @@ def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def of_members(plan: Plan, edge: Edge, rows: pa.Table) -> pa.Table:
-    """Return the rows that wait at an edge without those of members that have left their group since."""
+    """Return the rows that wait at an edge, without those of members that have left their group."""
     step = plan.steps.get(edge.source)
     if not (isinstance(step, Lookup) and step.table.is_constants):
         return rows
@@ -94,7 +94,7 @@ def of_members(plan: Plan, edge: Edge, rows: pa.Table) -> pa.Table:
 
 
 def restricted(work: Work, group: Group, members: Collection[str]) -> Work:
-    """Return the work as if these were all members of the group."""
+    """Return the work as if the group had only these members."""
     left = [group.members[name].number for name in members]
     constants = {
         name: _only(table, MEMBER, left) if name == group.name else table for name, table in work.constants.items()

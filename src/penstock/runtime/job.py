@@ -15,7 +15,7 @@ from penstock.runtime.work import Outcome, Work
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A unit on its way: what it took, and the work for the job."""
+    """A job in flight: its units, the chunks taken from queues, and its work."""
 
     units: tuple[Unit, ...]
     taken: Mapping[Edge, tuple[Chunk, ...]]
@@ -23,10 +23,10 @@ class Job:
     multiplying: tuple[Unit, ...] = ()
     """The units that can make several results of a row."""
     copies: dict[Edge, list[Edge]] = field(default_factory=dict)
-    """Queues that took over what others hold since the run began: a query was dropped meanwhile."""
+    """Queues that got a copy of another's rows since the job began, because a query was dropped."""
 
     def onward(self, edge: Edge) -> list[Edge]:
-        """Return the queues that what waits at an edge belongs to by now."""
+        """Return an edge and its copies."""
         return [edge, *self.copies.get(edge, ())]
 
     def results_by_unit(self, outcome: Outcome) -> Iterator[tuple[Unit, int, int, int]]:
@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Emitted:
-    """Results: of a query, or of a group, whose rows say in a column `query` whose they are."""
+    """Results of a query, or of a group, whose rows have the query's name in the column `__query`."""
 
     name: str
     rows: pa.Table

@@ -1,4 +1,4 @@
-"""The memory limit of a run: what a row takes, what a chunk needs, how many rows still have room."""
+"""The memory limit of a run: bytes of a row and of a chunk, and how many rows still have room."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,33 +15,32 @@ _OWN_BYTES = 24
 _TEXT_BYTES = 24
 _NUMBER_BYTES = 8
 _BUFFERS = 8
-"""Buffers of sources may take this part of the limit."""
+"""Buffers of sources may take this fraction of the limit: an eighth."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 64 * 1024, 4 * 1024 * 1024
 FILLED = 0.98
-"""The share of a limit up to which rows are asked for: how many a drop box keeps, and what they take, is known
-only in the mean."""
+"""The share of a limit up to which rows are read: what drop boxes keep is known only on average."""
 
 
 def row_bytes(stream: StreamDef) -> int:
-    """Return what a row of a stream may take, before any was seen."""
+    """Return the expected bytes of a row of a stream, before any was read."""
     texts = sum(column.type.name in ("STRING", "BINARY") for column in stream.columns)
     return _OWN_BYTES + _TEXT_BYTES * texts + _NUMBER_BYTES * (len(stream.columns) - texts)
 
 
 def chunk_bytes(stream: StreamDef, chunk_rows: int, chunk_us: int) -> int:
-    """Return what a chunk of a stream may take: of a generated one what comes in `chunk_time`, of others a row."""
+    """Return the bytes of a chunk: of a generated stream the rows of one `chunk_time`, of others one row."""
     options: Mapping[str, Any] = stream.options
     rows = float(options.get("rate", 0)) * float(options.get("speed", 1)) * chunk_us / 1e6
     return row_bytes(stream) * max(1, min(int(rows), chunk_rows))
 
 
 def buffer_bytes(memory: int, streams: int) -> int:
-    """Return what a source may take from outside before it is asked: a part of its share of the limit."""
+    """Return the bytes that a source may read ahead: a fraction of its share of the limit."""
     return min(max(memory // (_BUFFERS * max(streams, 1)), _LEAST_BUFFER), _LARGEST_BUFFER)
 
 
 def reserved_bytes(memory: int, buffers: Iterable[int]) -> int:
-    """Return what of a limit queues leave to the buffers of sources: an eighth at most."""
+    """Return the bytes of a limit that are reserved for the buffers of sources: an eighth at most."""
     return min(sum(buffers), memory // _BUFFERS)
 
 
@@ -62,5 +61,5 @@ def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chu
 
 
 def room_rows(room_bytes: float, bytes_a_row: float, keep: float) -> int:
-    """Return how many rows may be asked for so that those which are kept have room."""
+    """Return how many rows may be read so that the kept ones have room."""
     return max(int(room_bytes / (bytes_a_row * max(keep, 1e-3))), 0)

@@ -65,7 +65,7 @@ class PolicyControl:
         self._tell = tell
         self._pinned = pinned
         self._choice: PolicyChoice | None = None
-        self._now = self._due = self._began = self._changed = self._seen = 0.0
+        self._now = self._due = self._began = self._changed = self._sampled = 0.0
         self._ran: dict[str, float] = {}
         self._switches = self._looks = self._with_what_if = 0
         self._rows = 0
@@ -78,18 +78,18 @@ class PolicyControl:
         self._now = self._began = self._changed = now_us / 1e6
         self._engine.set_weights(self._settings.weights)
         if self._settings.goals is not None or self._settings.is_on:
-            self._direct()
+            self._begin_choice()
 
     @property
     def _chooses(self) -> bool:
         return self._settings.is_on and not self._pinned
 
-    def _direct(self) -> None:
-        """Begin to look, and to choose unless a policy is pinned."""
+    def _begin_choice(self) -> None:
+        """Begin to sample statistics, and to choose unless a policy is pinned."""
         choice = self._choice = PolicyChoice(self._settings.selection(), self._now, self._tell)
         self._engine.recorder.restart(self._now, choice.goals.queries)
         self._due = choice.due
-        self._seen, self._busy_s = self._now, self._engine.costs.busy_s
+        self._sampled, self._busy_s = self._now, self._engine.costs.busy_s
         if self._chooses:
             self._run_policy(choice.policy)
         else:
@@ -140,12 +140,12 @@ class PolicyControl:
 
     def _load(self) -> tuple[float, float]:
         """Return utilisation and burstiness since the last sample."""
-        seconds = max(self._now - self._seen, 1e-6)
+        seconds = max(self._now - self._sampled, 1e-6)
         load = (self._engine.costs.busy_s - self._busy_s) / seconds
         rows = self._engine.recorder.interval_rows
         self._rows += rows
         usual = self._rows / max(self._now - self._began, 1e-6)
-        self._seen, self._busy_s = self._now, self._engine.costs.busy_s
+        self._sampled, self._busy_s = self._now, self._engine.costs.busy_s
         return load, rows / seconds / usual if usual else 1.0
 
     def _interval(self) -> IntervalStatistics:
@@ -180,12 +180,12 @@ class PolicyControl:
             self._pinned = False
         self._engine.set_weights(self._settings.weights)
         if self._choice is not None:
-            self._redirect(self._choice)
+            self._change_choice(self._choice)
         elif self._settings.goals is not None or self._settings.is_on:
-            self._direct()
+            self._begin_choice()
         if not self._chooses:
             self._what_if.pause()
-        return self._said(name)
+        return self._message(name)
 
     def _pin(self, policy: str) -> str:
         self._run_policy(policy)
@@ -197,7 +197,7 @@ class PolicyControl:
         self._choice.policy = self._engine.policy.name
         return f"{said}, until qos or selector is set" if self._settings.is_on else said
 
-    def _redirect(self, choice: PolicyChoice) -> None:
+    def _change_choice(self, choice: PolicyChoice) -> None:
         wanted = self._settings.selection()
         choice.pursue(wanted.goals)
         if wanted.selector != choice.selection.selector:
@@ -206,7 +206,7 @@ class PolicyControl:
             choice.choose_among(wanted.names)
         self._engine.recorder.set_weights(choice.goals.queries)
 
-    def _said(self, name: str) -> str:
+    def _message(self, name: str) -> str:
         wanted = self._settings.selection()
         among = ", ".join(wanted.names)
         stays = f"policy {self._engine.policy.name} stays"

@@ -1,4 +1,4 @@
-"""What a run's probes find: of every other stream's log the rows in its window, and only those that match.
+"""Probes of a job: of every other stream's log the rows in the window, and only those that can match.
 
 A window is a view of the log. Where a join asks that two columns are equal, rows whose key no probing row has are
 left out here, before they are sent to a job: what a probe costs then grows with what it finds, and hardly with the
@@ -49,7 +49,7 @@ def probed_windows(
     taken: Mapping[Edge, Iterable[Chunk]],
     through: frozenset[Edge],
 ) -> tuple[dict[tuple[str, int, int], pa.Table], dict[tuple[str, int], float]]:
-    """Return for every join a run reaches, port of its rows and other port, the rows of the other's window.
+    """Return, for every join that a job reaches, port of its rows and other port, the rows of the other's window.
 
     And for every join and port, over how many seconds the rows spread that probe.
     """
@@ -74,7 +74,7 @@ def probed_windows(
 def _keys(
     join: Join, other: int, columns: Iterable[str], at_hand: Mapping[int, "_Probing | pa.Table"]
 ) -> dict[str, pa.ChunkedArray]:
-    """Return for columns of a window the values that they must be among to match what is there of other ports."""
+    """Return the values that columns of a window may have to match the rows of other ports."""
     keys: dict[str, pa.ChunkedArray] = {}
     for condition in join.conditions:
         for (port, column), (place, name) in (condition.equal, condition.equal[::-1]) if condition.equal else ():

@@ -1,4 +1,4 @@
-"""What the engine keeps of a query and of a run, as values."""
+"""`QueryState`: a query since it was created, and the rows it sees."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,15 +15,15 @@ Status = Literal["running", "ending", "ended", "stopped", "failed"]
 
 @dataclass
 class QueryState:
-    """A query since it was created: the rows it sees, how it fares."""
+    """A query since it was created. It sees rows from `starts` up to `ends`, without the latter."""
 
     definition: QueryDef
     starts: dict[str, int]
     ends: dict[str, int] | None = None
     dropped_before: dict[str, int] = field(default_factory=dict)
-    """Rows of each stream that its drop box had dropped when the query began, if any."""
+    """Rows of each stream that drop boxes had dropped when the query began."""
     dropped_until: dict[str, int] | None = None
-    """And when it ended."""
+    """The same when it ended."""
     status: Status = "running"
     reason: str = ""
 

@@ -35,7 +35,7 @@ class Queue:
         return Queue(deque(self.chunks), self.rows, self.bytes)
 
     def ready(self, bound: float) -> int:
-        """Return how many rows stand before the first whose time is above the bound."""
+        """Return how many rows precede the first with a time above the bound."""
         if bound == math.inf:
             return self.rows
         count = 0
@@ -47,7 +47,7 @@ class Queue:
         return count
 
     def take(self, bound: float, most: int) -> list[Chunk]:
-        """Remove and return the rows before the first above the bound, at most so many."""
+        """Remove and return the rows that precede the first above the bound, at most so many."""
         taken: list[Chunk] = []
         left = most
         while self.chunks and left > 0:

@@ -1,4 +1,4 @@
-"""When observers of a run are shown how it stands: several times a second, less often where looking takes long."""
+"""When the summary of a run is shown: several times per second, less often where making it takes long."""
 
 import time
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from penstock.runtime.clock import Stopwatch
 
 EVERY_US = 250_000
 SHARE = 1 / 50
-"""Of the time, for looking: thousands of queries take a while to look at."""
+"""The share of the time for summaries: those of thousands of queries take a while."""
 
 
 class Refresh:
-    """Calls `show` when it is due; what else the caller does meanwhile does not delay the next call."""
+    """Calls `show` when it is due."""
 
     def __init__(self, show: Callable[[], object], timer: Callable[[], float] = time.perf_counter) -> None:
         self._show = show

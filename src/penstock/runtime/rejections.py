@@ -1,4 +1,4 @@
-"""Rows of a stream that were turned away: how many, why, and an example of each reason."""
+"""Rejected rows of a stream: how many, why, and an example of each reason."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Reason:
-    """Why rows were turned away: `late` or `malformed`, in words, how many, and the first of them as JSON."""
+    """A reason: `late` or `malformed`, the text, the number of rows, and the first of them as JSON."""
 
     kind: str
     reason: str
@@ -25,7 +25,7 @@ class Reason:
 
 
 class Rejections:
-    """Counts the rows of a stream that were turned away, by reason. Late rows are one reason."""
+    """Counts the rejected rows of a stream by reason. Late rows are one reason."""
 
     def __init__(self, stream: str) -> None:
         self.late = 0
@@ -34,7 +34,7 @@ class Rejections:
         self._reasons: dict[tuple[str, str], Reason] = {}
 
     def take(self, rejected: pa.Table) -> list[str]:
-        """Count rows, and return what a person should be told now: the first reason of each kind."""
+        """Count rows, and return messages about the first reason of each kind."""
         said = []
         for kind in ("malformed", "late"):
             rows = rejected.filter(pc.equal(rejected.column("kind"), kind))
@@ -81,7 +81,7 @@ def told(reason: Reason) -> str:
 
 
 def rejected_lines(rejected: pa.Table) -> Iterator[str]:
-    """Return rows that were turned away as JSON objects: their number, kind and reason, and what they held."""
+    """Yield rejected rows as JSON objects: sequence number, kind, reason and content."""
     for row in rejected.to_pylist():
         about = json.dumps({f"_{key}": row[key] for key in ("seq", "kind", "reason")}, ensure_ascii=False)
         held = row["row"].strip().replace("\n", " ")[1:-1].strip()

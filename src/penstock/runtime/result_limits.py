@@ -16,19 +16,19 @@ from penstock.plan.steps import Join
 from penstock.runtime.probes import KEY_TYPES
 
 MOST_RESULTS = 5_000_000
-"""Results that a job may make, whatever they take."""
+"""Results that a job may make, however small."""
 MOST_BYTES = 128 * 1024 * 1024
-"""What the results of a job may take, unless the driver's heap says otherwise."""
+"""Bytes of results that a job may make, unless the backend has another limit."""
 FIRST_ROWS = 1_000
 """Rows that a join takes before anything is known of it, if they could make too many results."""
 GROWTH = 10
-"""How many times as many rows a job takes as the largest one before it, if they could make too many results."""
+"""A job takes at most so many times the rows of the largest before it, if they could make too many results."""
 _MARGIN = 2.0
 """Jobs take rows for this share of the limit, as the next rows may make more results than the last."""
 _FORGET = 0.8
-"""What is left, after a job, of the most results that a row made before."""
+"""The maximum of results per row decays by this factor with each job."""
 _RESULT_BYTES = 64.0
-"""What a result takes, until that was measured."""
+"""Bytes of a result, until measured."""
 
 
 class TooManyResults(Exception):
@@ -64,7 +64,7 @@ class _Known:
 
 
 class ResultLimits:
-    """What is known of the results of each unit, by its name."""
+    """Learns how many results each unit makes, and limits the rows that a job takes."""
 
     def __init__(self, most_bytes: float = MOST_BYTES, most_results: int = MOST_RESULTS) -> None:
         self._most_bytes = most_bytes
@@ -104,7 +104,7 @@ class ResultLimits:
         return Limit(min(map(self.results, names)), tasks, exact)
 
     def measured(self, unit: str, rows: int, results: int, taken_bytes: int) -> None:
-        """Take in what a job made of so many rows of a unit."""
+        """Learn from a job that took so many rows of a unit."""
         known = self._known.setdefault(unit, _Known())
         known.per_row = max(results / rows, _FORGET * known.per_row)
         known.reached = max(known.reached, rows)
@@ -114,7 +114,7 @@ class ResultLimits:
             known.is_measured = True
 
     def exceeded(self, unit: str, rows: int) -> None:
-        """Take in that so many rows made too many results: the next job takes a quarter of them, or fewer."""
+        """Learn that so many rows made too many results: the next job takes a quarter of them, or fewer."""
         known = self._known.setdefault(unit, _Known())
         known.per_row = max(known.per_row, 4 * self.results(unit) / (_MARGIN * rows))
         known.reached = min(known.reached, max(rows // 4, 1))

@@ -1,4 +1,4 @@
-"""What a start waits for: Spark, tables, the check of queries. It can take a minute, and says so."""
+"""Stages of a start: Spark, tables, the check of queries. It can take a minute, so each stage is told."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 LOG = logging.getLogger("penstock")
 PATIENCE_S = 3.0
-"""How long a stage may take before a terminal is told, where nobody listens."""
+"""How long a stage may take before it is printed on a terminal, where no function listens."""
 
 
 class Stages:
@@ -23,7 +23,7 @@ class Stages:
         self._late: threading.Timer | None = None
 
     def __call__(self, text: str) -> None:
-        """Say what is waited for now; the stage before is over."""
+        """Begin a stage; the one before is over."""
         self.close()
         if self._tell is not None:
             self._tell(text)
@@ -35,7 +35,7 @@ class Stages:
             self._late.start()
 
     def close(self) -> None:
-        """Say that nothing is waited for any more."""
+        """End the last stage."""
         if self._late is not None:
             self._late.cancel()
             self._late = None

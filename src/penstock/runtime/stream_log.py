@@ -22,7 +22,7 @@ EXPIRES = "__x"
 
 @dataclass
 class StreamLog:
-    """A stream so far: where it stands, and the rows that windows still need."""
+    """A stream so far: its sequence numbers, times and watermark, and the chunks that windows still need."""
 
     definition: StreamDef
     chunks: list[Chunk] = field(default_factory=list)
@@ -32,12 +32,12 @@ class StreamLog:
     oldest: int | None = None
     """The earliest."""
     source_watermark: int | None = None
-    """Where the source itself says that no earlier row will come: generated streams, by the clock."""
+    """The watermark by the source itself, if it knows one: generated streams do, by the clock."""
     ended: bool = False
 
     @cached_property
     def box(self) -> DropBox:
-        """What is kept of the stream: only that comes to queues and windows."""
+        """The drop box: only what it keeps reaches queues and windows."""
         return DropBox(self.definition.name)
 
     @property
@@ -64,17 +64,17 @@ class StreamLog:
 
     @property
     def span_s(self) -> float:
-        """How much of its time a stream has covered, in seconds."""
+        """Seconds between the earliest and the latest time so far."""
         return 0.0 if self.newest is None or self.oldest is None else (self.newest - self.oldest) / 1e6
 
     @property
     def bytes(self) -> int:
-        """What the rows kept for windows take."""
+        """Bytes of the rows held for windows."""
         return sum(chunk.bytes for chunk in self.chunks)
 
     @property
     def rows(self) -> int:
-        """Rows kept for windows."""
+        """Rows held for windows."""
         return sum(chunk.rows for chunk in self.chunks)
 
     @property
@@ -157,14 +157,14 @@ class StreamLog:
         return found.append_column(EXPIRES, expires)
 
     def needed_from(self, window: WindowDef, low: float) -> int:
-        """Return how many of the oldest pieces no row with a time of `low` or later can find in the window."""
+        """Return how many of the oldest chunks no row with a time of `low` or later can find in the window."""
         if low == math.inf:
             return len(self.chunks)
         lasts = np.array([chunk.last_time for chunk in self.chunks])
         if window.kind == "range":
             passed = lasts < low - window.size
         else:
-            # A piece is pushed out by rows later than its last and before whoever can still come to probe
+            # A chunk is pushed out by rows after its last one and before any row that may still probe
             times = np.concatenate([chunk.times for chunk in self.chunks])
             if self.definition.lateness_us:
                 times.sort()
@@ -174,7 +174,7 @@ class StreamLog:
 
 
 def matching(table: pa.Table, keys: Mapping[str, pa.ChunkedArray]) -> pa.Table:
-    """Return the rows whose columns hold one of the values given for them; NULL is equal to nothing."""
+    """Return the rows whose columns have one of the given values; NULL equals nothing."""
     for name, values in keys.items():
         column = table.column(name)
         if column.type != values.type:

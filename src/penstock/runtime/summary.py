@@ -1,4 +1,4 @@
-"""How a run stands, or how it went: a value for screens, JSON and tests."""
+"""`Summary`: the state of a run, or its end, as a value for screens, JSON and tests."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ from penstock.runtime.rejections import Reason
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A stream: rows in, rows turned away, how long the oldest row that waits has waited.
+    """A stream: rows in, rows rejected, and how long the oldest waiting row has waited.
 
     Of the `rows`, some are `late`, some `malformed`, some were `dropped` to shed load, the others `kept`. The
     present drop box keeps the share `keep`; `boxes` are all there were: from which number on, which share.
@@ -35,7 +35,7 @@ class StreamSummary:
     keep: float = 1.0
     boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
     reasons: tuple[Reason, ...] = ()
-    """Why rows were turned away, the most frequent reasons first, each with a count and an example."""
+    """Why rows were rejected, the most frequent reasons first, each with a count and an example."""
 
     @property
     def mostly_rejected(self) -> bool:
@@ -45,7 +45,7 @@ class StreamSummary:
 
 @dataclass(frozen=True)
 class QuerySummary:
-    """A query: the rows it saw, by sequence number (from, up to but without), its results and how they fared."""
+    """A query: the sequence numbers it saw (`end` excluded), its results, and their response and slowdown."""
 
     status: str
     reason: str
@@ -74,23 +74,23 @@ class Summary:
     jobs: int
     utilization: float
     deciding: float
-    """The share of the time that went into decisions: what runs next, what was learnt, what can be let go."""
+    """The share of the time spent on decisions: what runs next, what was learnt, what can be released."""
     waiting_rows: int
     waiting_bytes: int
     peak_bytes: int
     abandoned_rows: int
     setup_s: float | None
     stream_seconds: float
-    """How much of the streams' own time has come in."""
+    """Seconds of stream time that have come in."""
     demand: float
-    """The share of the machine that they took, at their own pace: seconds of jobs, by seconds of the streams."""
+    """The share of the machine that streams need at their own pace: seconds of jobs per second of stream time."""
     streams: Mapping[str, StreamSummary]
     queries: Mapping[str, QuerySummary]
     joins: Mapping[str, JoinSummary]
     qos: SelectionSummary = field(default_factory=SelectionSummary, kw_only=True)
     """How the policy was chosen."""
     shedding: SheddingSummary | None = field(default=None, kw_only=True)
-    """What load shedding reckons with; None if it is off, or has not looked yet."""
+    """What load shedding predicts; None if it is off or has not sampled yet."""
 
     @property
     def rows_dropped(self) -> int:
@@ -109,7 +109,7 @@ class Summary:
 
     @property
     def rejecting(self) -> tuple[str, ...]:
-        """The streams of which most rows were turned away."""
+        """The streams of which most rows were rejected."""
         return tuple(name for name, stream in self.streams.items() if stream.mostly_rejected)
 
     @property

@@ -1,4 +1,4 @@
-"""What the engine knows of a unit: its queues, the joins it reaches, and how many results a run of it can make."""
+"""`UnitState`: a unit's queues, the joins it reaches, and how many results a job can make of it."""
 
 from collections.abc import Mapping
 from math import inf, prod
@@ -20,7 +20,7 @@ Taken = Mapping[Edge, tuple[Chunk, ...]]
 
 
 class Lane(NamedTuple):
-    """An entry of a unit: the queue there, and how far a run goes from it."""
+    """An entry of a unit: its queue, and what a job reaches from there."""
 
     edge: Edge
     reach: Reach
@@ -28,7 +28,7 @@ class Lane(NamedTuple):
 
 
 class UnitState(NamedTuple):
-    """A unit's entries, the joins it reaches, and the rows that a run takes at most."""
+    """A unit's entries, the joins it reaches, and the rows that a job takes at most."""
 
     lanes: list[Lane]
     joins: list[str]
@@ -36,9 +36,9 @@ class UnitState(NamedTuple):
     fitting: int
     """Rows whose results are expected to fill a job."""
     size: int
-    """Operators that it reaches at most: each may let every row out."""
+    """Operators that it reaches at most: each may emit every row."""
     has_lookups: bool
-    """Whether it joins stored tables or constants of groups: nobody counts those here."""
+    """Whether it joins stored tables or constants of groups, whose matches are not known here."""
 
     @property
     def multiplies(self) -> bool:
@@ -47,7 +47,7 @@ class UnitState(NamedTuple):
 
 
 def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: int, most: int) -> UnitState:
-    """Return what is known of a unit; `fitting` rows are expected to fill a job, and it takes `most` anyway."""
+    """Return the state of a unit. `fitting` rows are expected to fill a job; it takes at most `most`."""
     lanes = [Lane(edge, reach_from(plan, edge, unit.through), queues[edge]) for edge in unit.entries]
     joins = [edge.target for lane in lanes for edge in lane.reach.joins]
     reached = [plan.steps[edge.target] for edge in (*unit.entries, *unit.through)]
@@ -59,12 +59,12 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
 
 
 def rows_of(served: UnitState, taken: Taken) -> int:
-    """Return how many rows a run took of a unit."""
+    """Return how many rows a job took of a unit."""
     return sum(chunk.rows for lane in served.lanes for chunk in taken.get(lane.edge, ()))
 
 
 def most_results(served: UnitState, taken: Taken, work: Work, *, by_keys: bool = False) -> float:
-    """Return how many results a run of a unit can make at most; by counted keys, if somebody wants to know."""
+    """Return how many results a job can make of a unit at most. With `by_keys`, equal keys are counted."""
     if served.has_lookups:
         return inf
     found = float(rows_of(served, taken))
@@ -76,7 +76,7 @@ def most_results(served: UnitState, taken: Taken, work: Work, *, by_keys: bool =
             windows = {each: work.probes.get((edge.target, edge.port, each)) for each in others}
             there = {each: window for each, window in windows.items() if window is not None}
             if len(there) < len(others):
-                continue  # the run stops before this join
+                continue  # the job stops before this join
             if by_keys:
                 rows = pa.concat_tables([chunk.table for chunk in chunks])
                 found += most_combinations(join, edge.port, rows, there)

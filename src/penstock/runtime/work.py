@@ -16,7 +16,7 @@ PARTITION_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Work:
-    """Everything a job needs: rows by entry, the edges it goes on through, and what the probes will see.
+    """Everything a job needs: rows by entry, the edges that they pass, and the windows that they probe.
 
     `probes` are, for every join, port and other port, the rows of the other's window.
     """
@@ -27,24 +27,24 @@ class Work:
     probes: Mapping[tuple[str, int, int], pa.Table] = field(default_factory=dict)
     wanted: Mapping[Edge, Columns] = field(default_factory=dict)
     constants: Mapping[str, pa.Table] = field(default_factory=dict)
-    """What the members of each group differ in, by the group's name."""
+    """The table of constants of each group, by its name."""
     partitions: int = 1
-    """Into how many parts the rows of an entry are cut."""
+    """Partitions of the rows of an entry."""
     only: frozenset[str] | None = None
-    """The operators whose output is wanted; None: all that has one."""
+    """The operators whose output is returned; None: all that have one."""
     spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
-    """For every join and port, over how many seconds the rows spread that probe."""
+    """For every join and port, the seconds of stream time that the probing rows span."""
     limit: Limit | None = None
     """How many results the job may make; None: it cannot make too many."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a job made: the rows that leave, by operator, and how many each operator took and made."""
+    """What a job made: its output rows by operator, and how many rows each operator took and made."""
 
     rows: Mapping[str, pa.Table]
     taken: Mapping[str, int]
     made: Mapping[str, int]
     window_rows: int
     ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of joins, what they took by each port."""
+    """Rows that joins took, by port."""
