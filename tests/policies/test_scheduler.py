@@ -160,7 +160,7 @@ def test_guarded_decisions_are_counted_across_the_modes():
     served = []
     for memory in (0, 10, 10, 0, 0, 0):
         scheduler.see_memory(0, memory, mean=1)
-        name = scheduler.choose(9, lambda unit: heads[unit.ways[0].query])[0].ways[0].query
+        name = scheduler.choose(9, lambda unit: heads[unit.path_features[0].query])[0].path_features[0].query
         served.append(name)
     assert served == ["q1", "q1", "q2", "q1", "q1", "q2"]
 

@@ -111,7 +111,7 @@ class _Parser(SparkParser):
             raise
 
 
-class Penstock(Spark):
+class PenstockDialect(Spark):
     """Spark's dialect, with a quote doubled inside quotes, as Spark reads it since version 4."""
 
     class Tokenizer(Spark.Tokenizer):
@@ -122,4 +122,4 @@ class Penstock(Spark):
     Parser = _Parser
 
 
-DIALECT = Penstock()
+DIALECT = PenstockDialect()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from penstock.errors import NetworkError
-from penstock.network.charts import Chain, ProgressChart
+from penstock.network.charts import EnvelopeSegment, ProgressChart
 from penstock.network.checks import bottom_up, check_types, check_unique
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
@@ -19,7 +19,7 @@ from penstock.network.sharing import SharedSet
 SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
 
-UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "chain_at")
+UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "envelope_segment_at")
 """What is derived from measures, whatever the weights of queries."""
 
 
@@ -363,20 +363,20 @@ class Network(Graph):
         points[-1] = (time, 0)
         return ProgressChart(tuple(points))
 
-    def envelope(self, path: Path) -> tuple[Chain, ...]:
-        """Return the chains of the path: the segments of its chart's lower envelope."""
+    def envelope(self, path: Path) -> tuple[EnvelopeSegment, ...]:
+        """Return the segments of the lower envelope of the path's progress chart."""
         return self.chart(path).envelope()
 
     @cached_property
-    def chain_at(self) -> Mapping[Path, Chain]:
-        """For every path from a queue on, the chain its first operator is on; the steepest, if on several."""
-        found: dict[Path, Chain] = {}
+    def envelope_segment_at(self) -> Mapping[Path, EnvelopeSegment]:
+        """The envelope segment of the first operator of every path from a queue; the steepest, if on several."""
+        found: dict[Path, EnvelopeSegment] = {}
         for path in self.paths:
-            for chain in self.envelope(path):
-                for place in range(chain.start, chain.stop):
+            for segment in self.envelope(path):
+                for place in range(segment.start, segment.stop):
                     rest = Path(path.query, path.edges[place:])
-                    if rest not in found or chain.slope > found[rest].slope:
-                        found[rest] = chain
+                    if rest not in found or segment.slope > found[rest].slope:
+                        found[rest] = segment
         return found
 
 

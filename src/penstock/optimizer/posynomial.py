@@ -96,4 +96,5 @@ def _merged(amounts: Floats, powers: Floats) -> Posynomial:
     if len(amounts) < 2:
         return Posynomial(amounts, powers)
     rows, places = np.unique(powers, axis=0, return_inverse=True)
-    return Posynomial(np.bincount(places.ravel(), amounts, minlength=len(rows)), rows)
+    sums = np.bincount(places.ravel(), amounts, minlength=len(rows)).astype(np.float64, copy=False)
+    return Posynomial(sums, rows)

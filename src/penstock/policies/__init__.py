@@ -4,7 +4,7 @@ from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds
 from penstock.policies.policy import Policy
 from penstock.policies.scheduler import Scheduler, Train, Waiting
-from penstock.policies.service import Exhaustive, Limited, Service, Workload
+from penstock.policies.service import Exhaustive, Limited, QueueShare, Service
 from penstock.policies.table import POLICIES, policy_named
 from penstock.policies.units import Unit, units_of
 
@@ -14,6 +14,7 @@ __all__ = [
     "Features",
     "Limited",
     "Policy",
+    "QueueShare",
     "Scheduler",
     "Service",
     "Term",
@@ -21,7 +22,6 @@ __all__ = [
     "Train",
     "Unit",
     "Waiting",
-    "Workload",
     "policy_named",
     "units_of",
 ]

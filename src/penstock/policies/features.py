@@ -26,7 +26,7 @@ class Features:
     drop: Number
     """Memory released over the chain of the lower envelope on which the unit begins (BBDM03 §3)."""
     span: Number
-    """Time over that chain."""
+    """Time over that segment."""
     weight: Number = 1
     """How much a result of the query counts beside those of others: gains are multiplied by it."""
 

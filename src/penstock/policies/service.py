@@ -41,10 +41,10 @@ class Limited:
 
 
 @dataclass(frozen=True)
-class Workload:
+class QueueShare:
     """A share of the queue, or all of it where that share is small (P04 Figure 4.1).
 
-    >>> Workload().limit(1000), Workload().limit(100)
+    >>> QueueShare().limit(1000), QueueShare().limit(100)
     (300.0, 100)
     """
 
@@ -52,10 +52,10 @@ class Workload:
     threshold: Number = 50
 
     def __post_init__(self) -> None:
-        ratio = checked(self.ratio, "the ratio of a workload", above=0, error=PolicyError)
-        threshold = checked(self.threshold, "the threshold of a workload", at_least=0, error=PolicyError)
+        ratio = checked(self.ratio, "the ratio of a queue share", above=0, error=PolicyError)
+        threshold = checked(self.threshold, "the threshold of a queue share", at_least=0, error=PolicyError)
         if ratio > 1:
-            raise PolicyError(f"the ratio of a workload must be at most 1, not {ratio}")
+            raise PolicyError(f"the ratio of a queue share must be at most 1, not {ratio}")
         object.__setattr__(self, "ratio", ratio)
         object.__setattr__(self, "threshold", threshold)
 
