@@ -188,5 +188,5 @@ def test_a_cluster_takes_its_oldest_tuple_together():
 
 def test_only_an_engine_that_knows_the_future_runs_an_oracle():
     scheduler = operators(POLICIES["hr_oracle"])
-    with pytest.raises(ps.PolicyError, match="knows the future"):
+    with pytest.raises(ps.PolicyError, match="needs the fates of tuples, which this engine does not know"):
         scheduler.choose(0, lambda unit: Waiting(0, 0, 1))

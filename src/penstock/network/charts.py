@@ -1,4 +1,4 @@
-"""Progress charts and their lower envelopes (BBDM03 §3): the geometry behind Chain."""
+"""Progress charts and their lower envelopes (BBDM03 §3), by which the Chain policy ranks operators."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,9 +38,9 @@ class ProgressChart:
     def __post_init__(self) -> None:
         times = [time for time, _ in self.points]
         if len(times) < 2 or times != sorted(times):
-            raise NetworkError("a progress chart needs two points or more, in the order of time")
+            raise NetworkError("a progress chart needs at least two points, in the order of time")
         if self.points[-1][1] != 0:
-            raise NetworkError("the last point of a progress chart has size 0")
+            raise NetworkError("the last point of a progress chart must have size 0")
 
     def envelope(self) -> tuple[EnvelopeSegment, ...]:
         """Return the segments of the lower envelope: each ends at the steepest-descent point from its start.
@@ -50,7 +50,7 @@ class ProgressChart:
         """
         segments: list[EnvelopeSegment] = []
         for place, ((time, size), (later, smaller)) in enumerate(pairwise(self.points)):
-            if later == time:  # nothing reaches the operators from here on: they have nothing to release
+            if later == time:  # no tuple reaches the operators from here on, so they release nothing
                 return (*segments, EnvelopeSegment(place, len(self.points) - 1, 0, 1))
             segment = EnvelopeSegment(place, place + 1, size - smaller, later - time)
             while segments and segment.slope > segments[-1].slope:

@@ -1,4 +1,4 @@
-"""Every policy as gain ÷ cost × urgency on a unit, one file each, and the plain decision procedure."""
+"""Scheduling policies as gain ÷ cost × urgency of a unit, one file each, and a plain scheduler."""
 
 from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds

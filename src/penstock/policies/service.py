@@ -1,4 +1,4 @@
-"""Service disciplines: how much of its queue a unit takes when its turn comes."""
+"""Service disciplines: how many tuples of its queue a unit takes in one run."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -9,16 +9,16 @@ from penstock.network import Number, checked
 
 @runtime_checkable
 class Service(Protocol):
-    """A rule from the number of tuples that wait to the number that one run may take; None is no limit."""
+    """A rule that maps the number of waiting tuples to the number that one run may take; None is no limit."""
 
     def limit(self, waiting: Number) -> Number | None:
-        """Return how many tuples a run may take when `waiting` are there at its start."""
+        """Return how many tuples a run may take if `waiting` are waiting at its start."""
         ...
 
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """Everything that waits, and what arrives during the run (JC03 §3.2)."""
+    """All waiting tuples, and those that arrive during the run (JC03 §3.2)."""
 
     def limit(self, waiting: Number) -> Number | None:
         """Return no limit."""
@@ -27,7 +27,7 @@ class Exhaustive:
 
 @dataclass(frozen=True)
 class Limited:
-    """At most `tuples` a run (JC03 §3.2; SCLP08 and P04's example take one)."""
+    """At most `tuples` per run (JC03 §3.2; SCLP08 and P04's example take one)."""
 
     tuples: Number = 1
 
@@ -42,7 +42,7 @@ class Limited:
 
 @dataclass(frozen=True)
 class QueueShare:
-    """A share of the queue, or all of it where that share is small (P04 Figure 4.1).
+    """A share of the queue, or all of it if that share is small (P04 Figure 4.1: the workload of a run).
 
     >>> QueueShare().limit(1000), QueueShare().limit(100)
     (300.0, 100)
