@@ -1,43 +1,43 @@
-"""The errors that Penstock raises on purpose: one family, each message naming what is wrong and where."""
+"""The errors that Penstock raises on purpose. Every message names what is wrong, and where."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class PenstockError(Exception):
-    """Anything Penstock refuses; catch this to catch them all."""
+    """The base class of all errors of Penstock."""
 
 
 class NetworkError(PenstockError, ValueError):
-    """A network of operators that cannot be: the message names the operator, stream or query."""
+    """An invalid network of operators: the message names the operator, stream or query."""
 
 
 class PolicyError(PenstockError, ValueError):
-    """A policy that does not exist, or a combination that has no meaning."""
+    """An unknown policy, or an invalid combination of policies."""
 
 
 class ArrivalError(PenstockError, ValueError):
-    """Arrival times that no stream can have: unsorted, negative, not a number, of an unknown stream."""
+    """Invalid arrival times: unsorted, negative, not a number, or of an unknown stream."""
 
 
 class PlanError(PenstockError, ValueError):
-    """A join that cannot be planned: a rate, a window or a predicate that has no meaning, or too many streams."""
+    """A join that cannot be planned: an invalid rate, window or predicate, or too many streams."""
 
 
 class QosError(PenstockError, ValueError):
-    """Goals that cannot be pursued, a statistic that is not there, a selector or a limit that has no meaning."""
+    """Invalid goals, an unknown statistic, or an invalid selector or limit."""
 
 
 class ScriptError(PenstockError, ValueError):
-    """A script that cannot be: the message has the line, the column and a caret below the place."""
+    """An invalid script: the message has the line, the column and a caret below the place."""
 
 
 class RunError(PenstockError, RuntimeError):
-    """A run that cannot start or go on: no Java, a source that cannot be read, a place that cannot be written."""
+    """A run that cannot start or continue: no Java, an unreadable source, a folder that cannot be written."""
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the closest of `names`, or nothing.
+    """Return the hint `` Did you mean 'x'?`` for the closest of `names`, or an empty string.
 
     >>> nearest("hrn", ["hnr", "fifo"])
     " Did you mean 'hnr'?"

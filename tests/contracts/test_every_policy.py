@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.policies import POLICIES, Exhaustive, Limited, Workload
+from penstock.policies import POLICIES, Exhaustive, Limited, QueueShare
 from penstock.simulator import BBDM03, JC03, P04, SCLP08, Rules, run_fractional
 from tests.strategies import networks, separate_streams
 
@@ -40,7 +40,7 @@ RULES = {
     "P04": P04,
     "SCLP08": SCLP08,
     "exhaustive": Rules(service=Exhaustive()),
-    "workload": Rules(service=Workload(ratio=Fraction(1, 2), threshold=1)),
+    "workload": Rules(service=QueueShare(ratio=Fraction(1, 2), threshold=1)),
     "two at a time": Rules(service=Limited(2), quantum=Fraction(3, 2)),
 }
 

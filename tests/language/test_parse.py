@@ -46,8 +46,8 @@ def test_types(written, name):
         ("", "expected the type of column a, not ')'", ")"),
         ("'INT'", "expected the type of column a, not 'INT'", "'INT'"),
         ("`INT`", "expected the type of column a, not 'INT'", "`INT`"),
-        ("ARRAY<INT>", "column a is an array, and a generated stream makes only simple values", "a ARRAY<INT>"),
-        ("STRING PATH 'b.c'", "PATH is for data that is read", "a STRING PATH 'b.c'"),
+        ("ARRAY<INT>", "column a is an array, but a generated stream has only simple values", "a ARRAY<INT>"),
+        ("STRING PATH 'b.c'", "PATH applies to data that is read", "a STRING PATH 'b.c'"),
         ("STRING PATH b", "expected a path in quotes after PATH, as in a STRING PATH 'id.orig_h'", "b"),
         ("STRING PATH 'b..c'", "'b..c' is not a path", "'b..c'"),
         ("ARRAY", "expected < after ARRAY, as in ARRAY<INT>, not ')'", ")"),
@@ -59,10 +59,10 @@ def test_types(written, name):
         ("STRUCT<b: INT, B: INT>", "column a has two fields named 'B'", "B"),
         ("STRUCT<s: INT, ſ: INT>", "column a has two fields named 'ſ'", "ſ"),
         ("STRUCT<b: >", "expected the type of field b, not '>'", ">"),
-        ("ARRAY<" * 25 + "INT" + ">" * 25, "is nested too deeply: 20 levels at most", "ARRAY"),
-        ("INT(5)", "INT takes no numbers in brackets", "INT(5)"),
-        ("VARCHAR(5, 6)", "STRING takes one number in brackets", "VARCHAR(5, 6)"),
-        ("DECIMAL(1, 2, 3)", "DECIMAL takes two numbers in brackets", "DECIMAL(1, 2, 3)"),
+        ("ARRAY<" * 25 + "INT" + ">" * 25, "is nested too deeply: at most 20 levels", "ARRAY"),
+        ("INT(5)", "INT takes no numbers in parentheses", "INT(5)"),
+        ("VARCHAR(5, 6)", "STRING takes one number in parentheses", "VARCHAR(5, 6)"),
+        ("DECIMAL(1, 2, 3)", "DECIMAL takes two numbers in parentheses", "DECIMAL(1, 2, 3)"),
         ("DECIMAL(39)", "DECIMAL has 1 to 38 digits", "DECIMAL(39)"),
         ("DECIMAL(5, 6)", "DECIMAL has 1 to 38 digits", "DECIMAL(5, 6)"),
         ("DECIMAL(x)", "expected a whole number, not 'x'", "x"),
@@ -72,14 +72,14 @@ def test_types(written, name):
         ("INT b INT", "expected , or ) after column a, not 'b'", "b"),
         ("INT, a INT", "stream s has two columns named 'a'", "a"),
         ("INT, A INT", "stream s has two columns named 'A'", "A"),
-        ("INT, __b INT", "may not begin with two underscores", "__b"),
+        ("INT, __b INT", "must not begin with two underscores", "__b"),
         ("INT, `` INT", "expected the name of a column, not ''", "``"),
-        ("INT, `__b` INT", "may not begin with two underscores", "`__b`"),
+        ("INT, `__b` INT", "must not begin with two underscores", "`__b`"),
         ("INT, größe INT, GRÖßE INT", "stream s has two columns named 'GRÖßE'", "GRÖßE"),
         ("INT, é INT, e\u0301 INT", "stream s has two columns named", "e\u0301"),
         ("INT, 5 INT", "expected the name of a column, not '5'", "5"),
         ("INT, 'b' INT", "expected the name of a column, not 'b'", "'b'"),
-        (f"INT, {'ü' * 101} INT", "the name of a column is too long: 200 bytes at most", "ü" * 101),
+        (f"INT, {'ü' * 101} INT", "the name of a column is too long: at most 200 bytes", "ü" * 101),
     ],
 )
 def test_columns_that_cannot_be(written, says, marked):
@@ -194,7 +194,7 @@ def test_times_and_lateness_of_a_stream():
         ("files", "path = 'x', format = 'csv', lateness = '5 x'", "'x' is not a unit of time", "lateness = '5 x'"),
         ("files", "path = 'x', format = 'csv', lateness = -5", "-5 s is out of range", "lateness = -5"),
         ("files", "path = 'x', format = 'csv', timestamp = 'b'", "stream s has no column 'b'", "s"),
-        ("files", "path = 'x', format = 'csv', timestamp = 'a'", "must come from a TIMESTAMP, and a is INT", "s"),
+        ("files", "path = 'x', format = 'csv', timestamp = 'a'", "must be a TIMESTAMP, but a is INT", "s"),
         ("socket", "port = 65536", "must be at most 65535", "port = 65536"),
         ("socket", "port = 0", "must be at least 1", "port = 0"),
         ("structured", "landing = 'x'", "structured needs the option 'format'", "structured"),
@@ -311,14 +311,14 @@ def test_when_files_are_rolled(roll):
 @pytest.mark.parametrize(
     ("roll", "says"),
     [
-        ("64", "must be a size, a time or both, as '64MB', '1 min' or '64MB, 1 min'"),
+        ("64", "must be a size, a time or both, such as '64MB', '1 min' or '64MB, 1 min'"),
         ("'64'", "must be a size, a time or both"),
         ("''", "must be a size, a time or both"),
         ("true", "must be a size, a time or both"),
         ("'64MB,'", "must be a size, a time or both"),
         ("'64MB, 1 GB'", "has two sizes"),
         ("'1 s, 64MB, 1 min'", "has two times"),
-        ("'0 s'", "give more than 0"),
+        ("'0 s'", "the time must be above 0"),
         ("'0MB'", "is not a number of bytes"),
         ("'64 parsecs'", "'parsecs' is not a unit"),
     ],
@@ -345,7 +345,7 @@ def test_queries_that_would_share_a_folder_where_case_is_ignored(one, other):
 
 def test_queries_whose_folders_would_be_taken_for_ours():
     found = refusal(f"{DECLARED}CREATE QUERY _groups AS SELECT src FROM packets")
-    assert "the name of a query may not begin with _" in found.message
+    assert "the name of a query must not begin with _" in found.message
 
 
 def test_a_query_can_be_dropped_and_made_anew():

@@ -34,7 +34,7 @@ def test_durations(value, micros):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("5 parsecs", "'parsecs' is not a unit of time; there are us, ms, s, min, h, d and their full names"),
+        ("5 parsecs", "'parsecs' is not a unit of time; use us, ms, s, min, h, d or their full names"),
         ("0.5 us", "0.5 us is not a whole number of microseconds"),
         (1e-7, "1e-07 s is not a whole number"),
         (0.1 + 0.2, "is not a whole number of microseconds"),
@@ -80,7 +80,7 @@ def test_sizes(value, count):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("1 XB", "'XB' is not a unit of memory; there are B, KB"),
+        ("1 XB", "'XB' is not a unit of memory; use B, KB"),
         (0, "0 is not a number of bytes"),
         (-5, "-5 is not a number of bytes"),
         (1.5, "1.5 is not a number of bytes"),

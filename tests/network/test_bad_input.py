@@ -28,14 +28,20 @@ def two_queries():
         (lambda: Network.chains([[(1,)]]), "'q1.o1' must be given as (cost, selectivity), not (1,)"),
         (lambda: Network.chains([[(1, 1)], []]), "query 'q2' is empty"),
         (lambda: Network.chains([[(1, 1)]], stream=["a", "b"]), "1 queries and 2 streams"),
-        (lambda: Network.chains([[(1, 1)]], stream=""), "name of a stream must be a string that is not empty"),
+        (lambda: Network.chains([[(1, 1)]], stream=""), "name of a stream must be a non-empty string"),
         (lambda: Network.chains([[(1, 1)]], rate=0), "rate of stream 's' must be above 0, not 0"),
         (lambda: Network.chains(None), "the queries must be a list, not None"),
         (lambda: Network.chains([5]), "operators of query 'q1' must be a list, not 5"),
         (lambda: Network.chains([[(1, 1)]], stream=None), "the streams must be a list, not None"),
-        (lambda: Network.chains([[(1, 1)]], stream="q1.o1"), "'q1.o1' stands for more than one"),
-        (lambda: Network.chains([[(1e-300, 1)]]), "cost of operator 'q1.o1' must be within 1e+100"),
-        (lambda: Network.chains([[(10**5000, 1)]]), "cost of operator 'q1.o1' must be within 1e+100"),
+        (lambda: Network.chains([[(1, 1)]], stream="q1.o1"), "more than one stream or operator is named 'q1.o1'"),
+        (
+            lambda: Network.chains([[(1e-300, 1)]]),
+            "cost of operator 'q1.o1' is out of range: its magnitude must be between 1e-100 and 1e+100",
+        ),
+        (
+            lambda: Network.chains([[(10**5000, 1)]]),
+            "cost of operator 'q1.o1' is out of range: its magnitude must be between 1e-100 and 1e+100",
+        ),
         (lambda: Network.chains([[(Decimal("sNaN"), 1)]]), "must be a finite number"),
         (lambda: Network(None), "the streams of a network must be a list"),
         (lambda: Operator("o", ("s",), 1, windows=None), "windows of operator 'o' must be a list"),
@@ -50,7 +56,7 @@ def two_queries():
         (lambda: two_queries().register("q9", "q1.o1", ["x"]), "'x' is not of type Operator"),
         (
             lambda: two_queries().register("q9", "x", [Operator("x", ("s",), 1), Operator("x", ("s",), 2)]),
-            "'x' stands for more than one operator",
+            "more than one operator is named 'x'",
         ),
         (lambda: two_queries().operator(["q1.o1"]), "there is no operator ['q1.o1']"),
         (lambda: two_queries().S("q1"), "q1 is not a path of this network"),
@@ -66,9 +72,9 @@ def two_queries():
         (lambda: Window("range", 0), "size of a range window must be above 0"),
         (lambda: Window("hopping", 1), "a window is 'range' or 'rows', not 'hopping'"),
         (lambda: Stream("s", size=-1), "tuple size of stream 's' must be above 0"),
-        (lambda: Operator("o", ("s",), 1, 1.5), "'o' is a select and cannot make more of its input"),
+        (lambda: Operator("o", ("s",), 1, 1.5), "'o' is a select and cannot have a selectivity above 1"),
         (lambda: Operator("o", ("s",), 1, kind="sort"), "'o' has the unknown kind 'sort'"),
-        (lambda: Operator("o", ("s",), 1, kind="join"), "'o' is a join and needs two inputs or more, not 1"),
+        (lambda: Operator("o", ("s",), 1, kind="join"), "'o' is a join and needs at least two inputs, not 1"),
         (lambda: Operator("o", ("s", "r"), 1), "'o' is a select and needs one input, not 2"),
         (lambda: Operator("o", "s", 1), "inputs of operator 'o' must be a list, not 's'"),
         (
@@ -100,9 +106,13 @@ def test_parts_check_themselves(build, says):
             "in a cycle: a → b → a",
         ),
         ([Operator("a", ("strem",), 1)], [Query("q", "a")], "operator 'a' reads 'strem'"),
-        ([Operator("a", ("s",), 1), Operator("a", ("s",), 2)], [Query("q", "a")], "'a' stands for more than one"),
-        ([Operator("s", ("s",), 1)], [Query("q", "s")], "'s' stands for more than one"),
-        ([Operator("a", ("s",), 1)], [Query("q", "a")] * 2, "'q' stands for more than one query"),
+        (
+            [Operator("a", ("s",), 1), Operator("a", ("s",), 2)],
+            [Query("q", "a")],
+            "more than one stream or operator is named 'a'",
+        ),
+        ([Operator("s", ("s",), 1)], [Query("q", "s")], "more than one stream or operator is named 's'"),
+        ([Operator("a", ("s",), 1)], [Query("q", "a")] * 2, "more than one query is named 'q'"),
         ([Operator("a", ("s",), 1)], [Query("q", "s")], "query 'q' is empty: its root 's' is a stream"),
         ([Operator("apple", ("s",), 1)], [Query("q", "aple")], "Did you mean 'apple'?"),
         ([Operator("a", ("s",), 1), Operator("b", ("s",), 1)], [Query("q", "a")], "'b' leads to no query"),
@@ -123,11 +133,11 @@ def test_networks_check_how_parts_fit(operators, queries, says):
 def test_a_refused_query_leaves_the_network_as_it_was():
     net = two_queries()
     before = two_queries()
-    with pytest.raises(NetworkError, match="stands for more than one query"):
+    with pytest.raises(NetworkError, match="more than one query is named 'q1'"):
         net.register("q1", "q1.o1")
     with pytest.raises(NetworkError, match="neither a stream nor an operator"):
         net.register("q3", "new", [Operator("new", ("nowhere",), 1)])
-    with pytest.raises(NetworkError, match=r"operator 'q1.o1' is there already, and differs"):
+    with pytest.raises(NetworkError, match=r"operator 'q1.o1' already exists and differs"):
         net.register("q3", "q1.o1", [Operator("q1.o1", ("s",), 99)])
     with pytest.raises(NetworkError, match="there is no query 'q9'"):
         net.unregister("q9")

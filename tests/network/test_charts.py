@@ -85,7 +85,7 @@ def test_chart_times_add_up_to_the_cost(queries):
 
 def test_operators_that_nothing_reaches_have_a_chain_of_no_slope():
     net = ps.Network.chains([[(1, 0), (2, 0.5), (3, 1)]])
-    assert [net.chain_at[path].slope for edge in net.edges for path in net.suffixes[edge]] == [1, 0, 0]
+    assert [net.envelope_segment_at[path].slope for edge in net.edges for path in net.suffixes[edge]] == [1, 0, 0]
 
 
 def test_a_join_that_multiplies_hides_behind_the_drop_after_it():

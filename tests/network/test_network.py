@@ -155,7 +155,7 @@ def test_registering_keeps_what_is_known_of_a_stream():
     assert rated.stream("s").rate == 5
     assert rated.register("c", "q1.o1", streams=[ps.Stream("s")]).stream("s").rate == 5
     assert rated.register("c", "q1.o1", streams=[ps.Stream("s", rate=7)]).stream("s").rate == 5
-    with pytest.raises(ps.NetworkError, match="stream 's' is there already, with tuples of another size"):
+    with pytest.raises(ps.NetworkError, match="stream 's' already exists, with tuples of another size"):
         net.register("b", "q1.o1", streams=[ps.Stream("s", size=9)])
 
 

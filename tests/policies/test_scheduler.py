@@ -160,7 +160,7 @@ def test_guarded_decisions_are_counted_across_the_modes():
     served = []
     for memory in (0, 10, 10, 0, 0, 0):
         scheduler.see_memory(0, memory, mean=1)
-        name = scheduler.choose(9, lambda unit: heads[unit.ways[0].query])[0].ways[0].query
+        name = scheduler.choose(9, lambda unit: heads[unit.path_features[0].query])[0].path_features[0].query
         served.append(name)
     assert served == ["q1", "q1", "q2", "q1", "q1", "q2"]
 
@@ -188,5 +188,5 @@ def test_a_cluster_takes_its_oldest_tuple_together():
 
 def test_only_an_engine_that_knows_the_future_runs_an_oracle():
     scheduler = operators(POLICIES["hr_oracle"])
-    with pytest.raises(ps.PolicyError, match="knows the future"):
+    with pytest.raises(ps.PolicyError, match="needs the fates of tuples, which this engine does not know"):
         scheduler.choose(0, lambda unit: Waiting(0, 0, 1))

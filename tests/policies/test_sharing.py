@@ -56,14 +56,14 @@ def test_pdt_takes_segments_by_falling_priority_while_the_aggregate_rises(x, oth
         taken.append(other)
     unit = units_of(shared(x, others), POLICIES["hnr"])[0]
     assert unit.static == hnr_of(x, taken)
-    assert len(unit.through) == len(unit.ways) == len(taken)
+    assert len(unit.through) == len(unit.path_features) == len(taken)
 
 
 def test_what_the_tree_leaves_out_is_scheduled_from_after_the_shared_operator():
     """One good and one poor query: the tree is the good one, and the poor one's own operator is a unit."""
     net = shared((1, Fraction(1, 2)), [(1, Fraction(1)), (1000, Fraction(1, 10))])
     leaf, good, poor = units_of(net, POLICIES["hnr"])
-    assert [features.query for features in leaf.ways] == ["q0"]
+    assert [features.query for features in leaf.path_features] == ["q0"]
     assert leaf.through == {Edge("x", "o0", 0)}
     assert poor.entries == (Edge("x", "o1", 0),)
     assert poor.static == Fraction(1, 10) / 1000 / 1001
@@ -90,7 +90,7 @@ def test_rate_based_policies_rank_by_the_tree_unless_told_otherwise():
     net = shared((Fraction(1), Fraction(1)), [(Fraction(1), Fraction(1))] * 3)
     for name in ("hr", "hnr", "brt", "bsd"):
         assert units_of(net, POLICIES[name])[0].static == units_of(net, POLICIES[name].shared("sum"))[0].static
-    assert len(units_of(net, POLICIES["fifo"])[0].ways) == 1
+    assert len(units_of(net, POLICIES["fifo"])[0].path_features) == 1
 
 
 @given(st.permutations(["a1", "a2", "b1", "b2"]))
@@ -104,7 +104,7 @@ def test_the_tree_does_not_depend_on_the_order_of_declaration(order):
         build.query(name, name[0])
     first = units_of(build.build(), POLICIES["hr"])[0]
     assert first.static == Fraction(2) / (Fraction(7, 5) + Fraction(21, 10))
-    assert [way.query for way in first.ways] == ["a1", "a2"]
+    assert [way.query for way in first.path_features] == ["a1", "a2"]
 
 
 def test_the_best_side_of_a_join_speaks_for_it():

@@ -1,6 +1,6 @@
 """What is learnt while a system runs stays sane: shares of 1, and queues that are empty at times."""
 
-from penstock.policies import Workload
+from penstock.policies import QueueShare
 from penstock.qos import Estimates, Selection
 from penstock.simulator.simulate import simulate
 from penstock.workloads import population
@@ -23,5 +23,5 @@ def test_foresight_is_not_misled_by_queues_that_are_empty_now_and_then():
             "minimize queue_size", candidates=("round_robin", "chain", "fifo", "mtiq"), warmup=5.0
         )
         times = made.times(seed, seconds=200.0)
-        chosen = simulate(made.network, times, selection, seed, service=Workload(0.3, 50)).chosen
+        chosen = simulate(made.network, times, selection, seed, service=QueueShare(0.3, 50)).chosen
         assert chosen.shares["chain"] > 0.5, f"seed {seed}"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penstock.policies import POLICIES, Exhaustive, Limited, Workload, policy_named
+from penstock.policies import POLICIES, Exhaustive, Limited, QueueShare, policy_named
 from penstock.simulator.plain import Plain
 from penstock.simulator.simulate import Adaptive, simulate
 from tests.reference.networks import chains, network
@@ -115,7 +115,7 @@ def test_lanes_give_what_the_long_way_gives(name):
 
 
 @pytest.mark.parametrize("name", ["fifo", "hnr", "bsd", "round_robin", "chain", "segment", "threshold", "mtiq"])
-@pytest.mark.parametrize("service", [Limited(3), Exhaustive(), Workload(0.5, 1)])
+@pytest.mark.parametrize("service", [Limited(3), Exhaustive(), QueueShare(0.5, 1)])
 def test_services_and_set_up_cost(name, service):
     for seed in range(4):
         net, times = network(np.random.default_rng(seed))

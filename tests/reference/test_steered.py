@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from penstock.policies import Exhaustive, Limited, Scheduler, Workload, policy_named
+from penstock.policies import Exhaustive, Limited, QueueShare, Scheduler, policy_named
 from penstock.simulator.course import Course
 from penstock.simulator.layout import Feed, Lists, Wiring
 from penstock.simulator.plain import Plain
@@ -57,7 +57,7 @@ def steered(net, times, turns, seed, service):
 def test_same_to_the_last_bit(seed):
     random = np.random.default_rng(seed)
     net, times = (chains if seed % 2 else network)(random)
-    service = [Limited(1), Exhaustive(), Workload(0.5, 2)][seed % 3]
+    service = [Limited(1), Exhaustive(), QueueShare(0.5, 2)][seed % 3]
     starts = [-1.0, *sorted(random.choice(64, 5, replace=False) * 0.25)]
     turns = [(start, str(random.choice(POLICIES))) for start in starts]
     expected = Steered(net, times, policy_named("fifo"), seed, service=service).steer(turns)

@@ -338,7 +338,7 @@ def test_goals_can_come_to_a_run_without_any():
 
 
 def statics(world):
-    return {unit.ways[0].query: unit.static for unit in world.engine.dispatcher._scheduler.units}
+    return {unit.path_features[0].query: unit.static for unit in world.engine.dispatcher._scheduler.units}
 
 
 @pytest.mark.parametrize("policy", ["fifo", "hr", "bsd", "chain"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.policies import Workload
+from penstock.policies import QueueShare
 from penstock.qos import SELECTORS, STATISTICS
 from penstock.workloads import Bursty, Poisson, population
 
@@ -38,9 +38,9 @@ def test_one_candidate_is_that_policy(four, policy):
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_every_selector_keeps_every_tuple(four, selector):
-    alone = ps.simulate(*four, "fifo", seed=5, service=Workload())
+    alone = ps.simulate(*four, "fifo", seed=5, service=QueueShare())
     runs = [
-        ps.simulate(*four, ps.Selection("balanced", selector, P04, seed=2), seed=5, service=Workload())
+        ps.simulate(*four, ps.Selection("balanced", selector, P04, seed=2), seed=5, service=QueueShare())
         for _ in range(2)
     ]
     assert runs[0].metrics == runs[1].metrics  # the same for the same seed

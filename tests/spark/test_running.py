@@ -412,7 +412,7 @@ def test_backpressure_holds_sources_and_loses_nothing(tmp_path, spark):
             "CREATE STREAM s (v TIMESTAMP) FROM poisson WITH (rate = 5, rows = 3);"
             "CREATE QUERY q AS SELECT v - v AS d FROM s;",
             ScriptError,
-            "a result cannot hold an interval",
+            "a result column cannot be an interval",
         ),
     ],
 )

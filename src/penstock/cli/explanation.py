@@ -11,7 +11,7 @@ from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.language.statements import Relation, WindowDef
 from penstock.network import Edge, Network
-from penstock.plan.likeness import differences
+from penstock.plan.group_differences import differences
 from penstock.plan.plan import Plan, always, never
 from penstock.plan.steps import Columns, Join, Lookup
 from penstock.policies import units_of

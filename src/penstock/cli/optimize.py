@@ -16,7 +16,7 @@ from penstock.cli import problem as given
 from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
-from penstock.optimizer.details import Detail, details
+from penstock.optimizer.details import JoinDetail, details
 from penstock.optimizer.filters import cost_a_tuple
 from penstock.optimizer.plan import Tree, leaves
 from penstock.optimizer.search import MOST, Method
@@ -140,7 +140,7 @@ def _summary(problem: JoinProblem, plan: JoinPlan) -> Text:
 
 
 def _drawing(plan: JoinPlan) -> Drawing:
-    by_tree: dict[Tree, Detail] = {each.tree: each for each in details(plan)}
+    by_tree: dict[Tree, JoinDetail] = {each.tree: each for each in details(plan)}
 
     def grow(tree: Tree, parent: Drawing | None) -> Drawing:
         label = _leaf(plan, tree) if isinstance(tree, str) else _join(by_tree[tree])
@@ -152,7 +152,7 @@ def _drawing(plan: JoinPlan) -> Drawing:
     return grow(plan.tree, None)
 
 
-def _join(each: Detail) -> Text:
+def _join(each: JoinDetail) -> Text:
     ways = "" if each.methods[0] == each.methods[1] == "join" else f"  {each.methods[0]}/{each.methods[1]}"
     label = Text.assemble(("⋈", "bold"), f"  {rate(each.rate)}/s, window {each.window:,.4g}, ")
     return label.append(f"{each.utilization:.1%}", style="cyan").append(ways, style="dim")

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
-from penstock.formats.inference import Clock, Inferred, clock_of, inferred
-from penstock.formats.sample import Sample
+from penstock.formats.inference import Inferred, TimeColumn, inferred, time_column_of
+from penstock.formats.sample import FileSample
 from penstock.formats.times import seconds
 from penstock.language.dialect import DIALECT
 from penstock.language.names import quoted
@@ -27,17 +27,19 @@ class Draft:
 
     name: str
     path: str
-    sample: Sample
+    sample: FileSample
 
     def statements(self) -> str:
         """Return the stream and two queries over it, as SQL."""
         usable = [key for key in self.sample.columns if key and key.isprintable()][:_MOST_COLUMNS]
         columns = inferred(replace(self.sample, columns=tuple(usable)))
-        clock = clock_of(self.sample, columns)
+        clock = time_column_of(self.sample, columns)
         names = column_names([column.key for column in columns])
         return "\n".join([*self._stream(columns, names, clock), "", *self._queries(columns, names, clock), ""])
 
-    def _stream(self, columns: Sequence[Inferred], names: Sequence[str], clock: Clock | None) -> Iterator[str]:
+    def _stream(
+        self, columns: Sequence[Inferred], names: Sequence[str], clock: TimeColumn | None
+    ) -> Iterator[str]:
         some = "the first " if self.sample.has_more else ""
         seen = f"-- {self.name}: {some}{len(self.sample.rows):,} rows of {self.sample.form} were looked at"
         if self.sample.skipped:
@@ -65,7 +67,9 @@ class Draft:
         listed = ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
         yield f") FROM files WITH ({listed});"
 
-    def _queries(self, columns: Sequence[Inferred], names: Sequence[str], clock: Clock | None) -> Iterator[str]:
+    def _queries(
+        self, columns: Sequence[Inferred], names: Sequence[str], clock: TimeColumn | None
+    ) -> Iterator[str]:
         conditions = [*_large(self.sample, columns, names), *_frequent(self.sample, columns, names)]
         conditions = conditions[:2] or [("all", "")]
         if len(conditions) == 1:
@@ -142,7 +146,7 @@ def _lateness(disorder_us: int) -> str:
     return f"{round(1.5 * disorder_us / 86_400e6) + 1} d"
 
 
-def _large(sample: Sample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _large(sample: FileSample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Return a condition that keeps about a tenth of the rows, by a column of numbers."""
     for column, name in zip(columns, names, strict=True):
         if column.type.name not in ("BIGINT", "INT", "DOUBLE") or re.search(
@@ -158,7 +162,7 @@ def _large(sample: Sample, columns: Sequence[Inferred], names: Sequence[str]) ->
             return
 
 
-def _frequent(sample: Sample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _frequent(sample: FileSample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Return a condition that asks for the most frequent of a few values of a column of strings."""
     best: tuple[int, str, str] | None = None
     for column, name in zip(columns, names, strict=True):

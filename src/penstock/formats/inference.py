@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.formats.sample import Sample
+from penstock.formats.sample import FileSample
 from penstock.formats.times import UNITS
 from penstock.language.types import ColumnType
 
@@ -42,7 +42,7 @@ class Inferred:
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeColumn:
     """The column that holds the time, the unit of its numbers, and how far rows were out of order."""
 
     key: str
@@ -50,12 +50,12 @@ class Clock:
     disorder_us: int
 
 
-def inferred(sample: Sample) -> list[Inferred]:
+def inferred(sample: FileSample) -> list[Inferred]:
     """Return the columns of a sample with their types. What is of several types is a STRING."""
     return [_column(sample, key) for key in sample.columns]
 
 
-def _column(sample: Sample, key: str) -> Inferred:
+def _column(sample: FileSample, key: str) -> Inferred:
     if sample.schema is not None:
         kind = type_of_arrow(sample.schema.field(key).type)
         unit = _unit([row.get(key) for row in sample.rows], key) if kind in ("BIGINT", "DOUBLE") else None
@@ -166,7 +166,7 @@ def _unit(values: Sequence[Any], key: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def clock_of(sample: Sample, columns: Sequence[Inferred]) -> Clock | None:
+def time_column_of(sample: FileSample, columns: Sequence[Inferred]) -> TimeColumn | None:
     """Return the column to take the time from: always there, by its name if several are; None if there is none."""
     times = [
         column
@@ -184,7 +184,7 @@ def clock_of(sample: Sample, columns: Sequence[Inferred]) -> Clock | None:
             continue
         newest = micros if newest is None else max(newest, micros)
         disorder = max(disorder, newest - micros)
-    return Clock(chosen.key, chosen.unit, disorder)
+    return TimeColumn(chosen.key, chosen.unit, disorder)
 
 
 def _micros(value: Any, unit: str | None) -> int | None:  # noqa: ANN401

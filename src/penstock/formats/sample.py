@@ -18,7 +18,7 @@ _DEEPEST = 10
 
 
 @dataclass(frozen=True)
-class Sample:
+class FileSample:
     """What a file begins with: rows by column, and how they are read.
 
     `rows` hold texts where the format has no types of its own. A key of JSON that holds keys is one column for
@@ -38,7 +38,7 @@ class Sample:
     has_more: bool = False
     """Whether there are rows behind those that were looked at."""
 
-    def with_more(self, other: "Sample") -> "Sample":
+    def with_more(self, other: "FileSample") -> "FileSample":
         """Return the rows of two files of one kind, with the keys of either, or the columns that both have."""
         if self.form == "json":
             columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
@@ -54,19 +54,19 @@ class Sample:
         )
 
 
-def parquet_sample(path: Path, most: int) -> Sample:
+def parquet_sample(path: Path, most: int) -> FileSample:
     """Look at a parquet file, which has its own types."""
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches(most)
             rows = next(batches, None)
             found = [] if rows is None else rows.to_pylist(maps_as_pydicts="lossy")
-            return Sample("parquet", tuple(file.schema_arrow.names), tuple(found), schema=file.schema_arrow)
+            return FileSample("parquet", tuple(file.schema_arrow.names), tuple(found), schema=file.schema_arrow)
     except (pa.ArrowException, OSError) as error:
         raise RunError(f"{path}: this is not a parquet file that can be read: {error}") from error
 
 
-def zeek_sample(path: Path, text: str, most: int) -> Sample:
+def zeek_sample(path: Path, text: str, most: int) -> FileSample:
     """Look at a Zeek log, whose first lines name the columns and their types."""
     layout = Layout("zeek").with_header(text, path.name)
     names = layout.names or ()
@@ -75,10 +75,10 @@ def zeek_sample(path: Path, text: str, most: int) -> Sample:
         {name: None if value == layout.null else value for name, value in zip(names, values, strict=False)}
         for values in (record.split(layout.delimiter) for record in beginning(path, layout, most))
     )
-    return Sample("zeek", names, rows, types=dict(zip(names, told, strict=False)))
+    return FileSample("zeek", names, rows, types=dict(zip(names, told, strict=False)))
 
 
-def json_sample(path: Path, most: int) -> Sample:
+def json_sample(path: Path, most: int) -> FileSample:
     """Look at JSON, one object a line."""
     rows: list[dict[str, Any]] = []
     bad, first = 0, ""
@@ -96,7 +96,7 @@ def json_sample(path: Path, most: int) -> Sample:
         hint = " jq -c '.[]' turns an array into lines" if first.startswith("[") else ""
         which = f"{bad:,} of {bad + len(rows):,} lines are not objects, the first of them {first[:60]!r}"
         raise RunError(f"{path}: this looks like JSON, but {which}: Penstock reads one object a line.{hint}")
-    return Sample("json", tuple(dict.fromkeys(name for row in rows for name in row)), tuple(rows), skipped=bad)
+    return FileSample("json", tuple(dict.fromkeys(name for row in rows for name in row)), tuple(rows), skipped=bad)
 
 
 def _flat(row: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

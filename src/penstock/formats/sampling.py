@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.errors import RunError
-from penstock.formats.sample import Sample, json_sample, parquet_sample, zeek_sample
+from penstock.formats.sample import FileSample, json_sample, parquet_sample, zeek_sample
 from penstock.formats.separated import sampled_fields
 from penstock.formats.texts import first_lines
 
@@ -14,7 +14,7 @@ MOST_ROWS = 50_000
 _MOST_FILES = 5
 
 
-def sampled(paths: Sequence[Path]) -> Sample:
+def sampled(paths: Sequence[Path]) -> FileSample:
     """Look at files of one kind, the first ones and the last; raise `RunError` if Penstock cannot read them."""
     chosen = paths if len(paths) <= _MOST_FILES else [*paths[: _MOST_FILES - 2], *paths[-2:]]
     found = _sampled(chosen[0], MOST_ROWS // len(chosen))
@@ -28,7 +28,7 @@ def sampled(paths: Sequence[Path]) -> Sample:
     return replace(found, has_more=found.has_more or len(chosen) < len(paths))
 
 
-def _sampled(path: Path, most: int) -> Sample:
+def _sampled(path: Path, most: int) -> FileSample:
     try:
         found = _sample(path, most)
     except RunError as error:
@@ -36,7 +36,7 @@ def _sampled(path: Path, most: int) -> Sample:
     return replace(found, has_more=len(found.rows) + found.skipped >= most)
 
 
-def _sample(path: Path, most: int) -> Sample:
+def _sample(path: Path, most: int) -> FileSample:
     if path.suffix.lower() in (".parquet", ".parq", ".pq") or _begins(path, b"PAR1"):
         return parquet_sample(path, most)
     text = first_lines(path)

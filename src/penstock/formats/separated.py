@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.errors import RunError
 from penstock.formats.layout import USER_WITH_SPACES, Layout, layout_of, lines_of
-from penstock.formats.sample import Sample, beginning
+from penstock.formats.sample import FileSample, beginning
 from penstock.formats.texts import LONGEST_RECORD
 
 _DELIMITERS = ",\t;|"
@@ -28,7 +28,7 @@ _SERVER_LINE = re.compile(r"\S+ \S+ [^\"\[]+ \[\d{2}/[A-Za-z]{3}/\d{4}:[^\]]*\] 
 _FIELD = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\S+')
 
 
-def sampled_fields(path: Path, text: str, most: int) -> Sample:
+def sampled_fields(path: Path, text: str, most: int) -> FileSample:
     """Look at a text whose lines are fields with a sign between them, or a web server's log."""
     csv.field_size_limit(LONGEST_RECORD)
     lines = [line for line in lines_of(text) if line.strip()]
@@ -60,10 +60,10 @@ def sampled_fields(path: Path, text: str, most: int) -> Sample:
     options |= {} if delimiter == "," else {"delimiter": delimiter}
     options |= {} if comment is None else {"comment": comment}
     options |= {} if null is None else {"null": null}
-    return Sample("csv", names, rows, options, skipped=len(every) - len(rows))
+    return FileSample("csv", names, rows, options, skipped=len(every) - len(rows))
 
 
-def _server(path: Path, most: int) -> Sample:
+def _server(path: Path, most: int) -> FileSample:
     """Look at a web server's log, in its common form, in the combined one, or with more fields."""
     records = beginning(path, layout_of("clf", {}, in_file=True), most)
     every = [_FIELD.findall(re.sub(USER_WITH_SPACES, r'\1 "\2" [', record)) for record in records]
@@ -75,7 +75,7 @@ def _server(path: Path, most: int) -> Sample:
         for fields in ([field.strip('"') for field in fields] for fields in every)
         if len(fields) == usual
     )
-    return Sample("clf", names, rows, skipped=len(every) - len(rows))
+    return FileSample("clf", names, rows, skipped=len(every) - len(rows))
 
 
 def _delimiter(path: Path, lines: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""SQL with windows: from a text to a checked script, and from its queries to a network of operators."""
+"""SQL with windows: parses a text into a checked script of streams, tables, queries and settings."""
 
 from penstock.language.script import Script
 

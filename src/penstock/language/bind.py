@@ -1,4 +1,4 @@
-"""From a SELECT's tree to a checked query: names resolved, stars expanded, windows where they must be."""
+"""Binding of a parsed SELECT: resolves names, expands stars, checks windows and joins."""
 
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
@@ -17,10 +17,10 @@ from penstock.language.types import called
 
 MOST_STREAMS = 8
 _NO_COLUMN = {
-    "interval": "a result cannot hold an interval: CAST the times AS DOUBLE, which is seconds, and subtract those",
-    "null": "NULL alone has no type: write CAST(NULL AS INT) or the like",
+    "interval": "a result column cannot be an interval: CAST the times AS DOUBLE (seconds) and subtract those",
+    "null": "NULL alone has no type: write CAST(NULL AS INT), for example",
 }
-_BEHIND_NAMES = {
+_AFTER_NAMES = {
     "db": "a dot",
     "joins": "a second ON",
     "pivots": "PIVOT",
@@ -34,12 +34,12 @@ def bound_query(name: str, parsed: Parsed, relations: Mapping[str, Relation], sp
     """Resolve and check a query against the streams and tables declared before it."""
     try:
         return _Binder(name, parsed, relations, span).query()
-    except (RecursionError, SqlglotError):  # which is what sqlglot's own tokenizer makes of a RecursionError
+    except (RecursionError, SqlglotError):  # sqlglot's tokenizer turns a RecursionError into the second
         parsed.text.fail("this query is nested too deeply", span)
 
 
 def conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
-    """Return what is joined by AND, brackets taken off."""
+    """Return the conditions that AND connects, without parentheses."""
     pending = [condition]
     while pending:
         node = pending.pop()
@@ -75,7 +75,7 @@ class _Binder:
         outputs = self._outputs(checker)
         for each in (*conditions, *(output.expression for output in outputs)):
             for node in each.walk():
-                node.meta.clear()  # places are for errors, and would be copied with every tree
+                node.meta.clear()  # only errors need places, and every copy of the tree would copy them
         return QueryDef(self.name, tuple(self.items), tuple(conditions), outputs, self.parsed.sql, self.span)
 
     # FROM ---------------------------------------------------------------------------------------------------
@@ -91,14 +91,12 @@ class _Binder:
             self._add(join.this)
         streams = [item for item in self.items if item.is_stream]
         if not streams:
-            self._fail("a query reads at least one stream, and this reads only stored tables", first)
+            self._fail("a query must read at least one stream; this one reads only stored tables", first)
         if len(streams) > MOST_STREAMS:
-            self._fail(f"a query joins at most {MOST_STREAMS} streams, and this joins {len(streams)}", first)
+            self._fail(f"a query can join at most {MOST_STREAMS} streams; this one joins {len(streams)}", first)
         unused = [span for start, (_, span) in self.parsed.windows.items() if start not in self._starts]
         if unused:
-            self.text.fail(
-                "a window stands right behind the name of a stream in FROM: packets [ROWS 100] AS p", unused[0]
-            )
+            self.text.fail("a window must follow the name of a stream in FROM: packets [ROWS 100] AS p", unused[0])
         for item in streams:
             if len(streams) > 1 and item.window is None:
                 place = next(start for start, alias in self._starts.items() if alias == item.alias)
@@ -110,19 +108,19 @@ class _Binder:
 
     def _add(self, table: exp.Expression) -> None:
         if isinstance(table, exp.Subquery) and isinstance(table.this, exp.Table):
-            self._fail("brackets in FROM are refused: write the names one after the other", table)
+            self._fail("parentheses in FROM are not supported: write the names one after the other", table)
         if isinstance(table, exp.Subquery | exp.Select):
-            self._fail("a subquery is refused: subqueries are not built yet. Write one SELECT", table)
+            self._fail("subqueries are not supported yet: write one SELECT", table)
         if isinstance(table, exp.Values):
-            self._fail("VALUES is refused: CREATE TABLE holds rows that stay", table)
+            self._fail("VALUES is not supported: store constant rows with CREATE TABLE", table)
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             self._fail("expected the name of a stream or a table", table)
         for key, value in table.args.items():
             if value and key not in ("this", "alias"):
-                word = _BEHIND_NAMES.get(key, key.strip("_").upper())
-                self._fail(f"expected the name of a stream or a table alone, without {word}", table)
+                word = _AFTER_NAMES.get(key, key.strip("_").upper())
+                self._fail(f"expected only the name of a stream or a table, without {word}", table)
         if "alias" in table.args and table.args["alias"] is not None and table.args["alias"].columns:
-            self._fail("an alias is one name; columns get theirs in SELECT, with AS", table)
+            self._fail("an alias is a single name: rename columns in SELECT, with AS", table)
         written = table.this.name
         relation = self.relations.get(name_key(written))
         if relation is None:
@@ -130,11 +128,13 @@ class _Binder:
             self._fail(f"there is no stream or table {written!r}.{nearest(written, known)}", table.this)
         alias = table.alias or relation.name
         if any(name_key(item.alias) == name_key(alias) for item in self.items):
-            self._fail(f"two items of FROM are called {alias!r}: give one another name with AS", table)
+            self._fail(f"two items of FROM are named {alias!r}: rename one with AS", table)
         start = table.this.meta.get("start", -1)
         window, span = self.parsed.windows.get(start, (None, self.span))
         if window is not None and not isinstance(relation, StreamDef):
-            self.text.fail(f"{relation.name} is a stored table and has no window: it is there as a whole", span)
+            self.text.fail(
+                f"{relation.name} is a stored table and cannot have a window: it is read as a whole", span
+            )
         self._starts[start] = alias
         self.items.append(FromItem(relation, alias, window))
 
@@ -142,23 +142,23 @@ class _Binder:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         method = str(join.args.get("method") or "").upper()
         if kind in ("SEMI", "ANTI"):
-            self._fail(f"{kind} JOIN is refused: it is not built yet", join)
+            self._fail(f"{kind} JOIN is not supported yet", join)
         if side or kind == "OUTER":
             self._fail(
-                f"{side or kind} JOIN is refused: outer joins are not built yet "
-                "(a row without a partner is known only when its window has passed)",
+                f"{side or kind} JOIN is not supported: outer joins are not implemented yet "
+                "(only when the window has passed is it known that a row has no partner)",
                 join,
             )
         if kind not in ("", "INNER", "CROSS"):
-            self._fail(f"{kind} is refused: a join is JOIN … ON …", join)
+            self._fail(f"{kind} is not supported: write JOIN … ON …", join)
         if method == "NATURAL":
-            self._fail("NATURAL JOIN is refused: say what is compared, with ON", join)
+            self._fail("NATURAL JOIN is not supported: name the compared columns with ON", join)
         if join.args.get("using"):
-            self._fail("USING is refused: say what is compared, with ON a.x = b.x", join)
+            self._fail("USING is not supported: name the compared columns with ON a.x = b.x", join)
         for key, value in join.args.items():
             if value and key not in ("this", "on", "kind"):
                 word = method or key.strip("_").upper()
-                self._fail(f"{word} is refused: a join is JOIN … ON …", join)
+                self._fail(f"{word} is not supported: write JOIN … ON …", join)
 
     # Expressions --------------------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class _Binder:
         for part in parts:
             family = checker.family(part)
             if family not in ("truth", "null", "any"):
-                self._fail(f"{word} needs a condition, and this is {called(family)}", part)
+                self._fail(f"{word} needs a condition, but this is {called(family)}", part)
         return parts
 
     def _outputs(self, checker: Checker) -> tuple[Output, ...]:
@@ -189,11 +189,9 @@ class _Binder:
         seen: set[str] = set()
         for output, tree in zip(outputs, places, strict=True):
             if name_key(output.name) in seen:
-                self._fail(
-                    f"two columns of the result are called {output.name!r}: give one another name with AS", tree
-                )
+                self._fail(f"two result columns are named {output.name!r}: rename one with AS", tree)
             if not output.name or len(output.name) > LONGEST_NAME or output.name.startswith("__"):
-                self._fail(f"{output.name[:40]!r} cannot be the name of a column: give it one with AS", tree)
+                self._fail(f"{output.name[:40]!r} cannot be a column name: name the column with AS", tree)
             seen.add(name_key(output.name))
         return tuple(outputs)
 
@@ -201,7 +199,7 @@ class _Binder:
         star = tree.this if isinstance(tree, exp.Column) else tree
         if isinstance(star, exp.Star):
             if any(value for value in star.args.values()):
-                self._fail("a star is * or p.*, with nothing behind it", tree)
+                self._fail("write a star as * or p.*, with nothing after it", tree)
             table = tree.args.get("table") if isinstance(tree, exp.Column) else None
             places = range(len(self.items)) if table is None else (self.resolver.item(table),)
             for place in places:

@@ -1,7 +1,7 @@
-"""The check of an expression before anything runs: is every part known, and does it fit where it stands?
+"""Type check of expressions before anything runs: every part is known and has a type that fits its place.
 
-Spark would turn the string 'abc' into a number while a query runs, and stop it there. Here a string is not
-compared with a number at all; where that is meant, CAST says so.
+Spark would cast the string 'abc' to a number while a query runs, and fail there. Here a string cannot be
+compared with a number without a CAST.
 """
 
 import math
@@ -33,17 +33,17 @@ _AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectN
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?", re.ASCII | re.IGNORECASE)
 _TAKEN_APART: dict[type[exp.Expression], str] = {exp.Substring: "substring", exp.Trim: "trim"}
-"""Functions that the parser knows, for the words between their arguments."""
+"""Functions that the parser reads itself, because of the keywords between their arguments."""
 _AMOUNT = re.compile(r"[+-]?\d{1,18}(\.\d{1,9})?", re.ASCII)
 
 
 class Checker(Fitting):
-    """Tells the family of a resolved expression, or fails at the part that does not fit."""
+    """Returns the type family of a resolved expression, or fails at the part that does not fit."""
 
     def family(self, node: exp.Expression | None) -> Family:
-        """Return what kind of value the expression has."""
-        if node is None:  # as in functions that only sqlglot knows
-            self._text.fail("a function in this query misses an argument", self._span)
+        """Return the type family of an expression."""
+        if node is None:  # in functions that only sqlglot knows
+            self._text.fail("an argument of a function in this query is missing", self._span)
         for kinds, rule in self._rules:
             if isinstance(node, kinds):
                 return rule(self, node)
@@ -55,24 +55,21 @@ class Checker(Fitting):
         while isinstance(inner, _AROUND_AGGREGATES) and isinstance(inner.this, exp.Expression):
             inner = inner.this
         if isinstance(inner, exp.AggFunc):
-            self._fail(f"{name.upper()} is refused: aggregates are not built yet", node)
+            self._fail(f"{name.upper()} is not supported: aggregates are not implemented yet", node)
         if isinstance(node, exp.Window):
-            self._fail("OVER is refused: window functions are not built yet", node)
+            self._fail("OVER is not supported: window functions are not implemented yet", node)
         if name.lower() in functions.CHANGING:
             self._fail(
-                f"{name.upper()} is refused: a result is a function of the input alone, so that "
+                f"{name.upper()} is not supported: results depend on the input alone, so that "
                 "a replay gives the same rows",
                 node,
             )
         column = next((found for item in self._items if (found := item.relation.column(name))), None)
         if column is not None:
-            self._fail(f"write the column {column.name!r} in back-quotes: {quoted(column.name)}", node)
+            self._fail(f"write the column {column.name!r} in backticks: {quoted(column.name)}", node)
         known = name.lower() in functions.NAMES
         hint = functions.INSTEAD.get(name.lower()) or ("" if known else nearest(name.lower(), functions.NAMES))
-        self._fail(
-            f"{name!r} is not known here. {hint.strip()}".rstrip() if hint else f"{name!r} is not known here.",
-            node,
-        )
+        self._fail(f"unknown function or expression {name!r}. {hint.strip()}".rstrip(), node)
 
     # Rules --------------------------------------------------------------------------------------------------
 
@@ -85,14 +82,14 @@ class Checker(Fitting):
         return self._declared(node).family
 
     def _bracket(self, node: exp.Expression) -> Family:
-        """Check a part of an array, a map or a struct; fields are written so, too."""
+        """Check a part of an array, a map or a struct; a field is also a part."""
         family, outer = self.family(node.this), self.full_type(node.this)
         index = node.expressions[0] if len(node.expressions) == 1 else None
         if outer is None or not outer.is_nested:
             what = f"field {index.name!r}" if node.meta.get("field") and index is not None else "parts in […]"
-            self._fail(f"{what}: only arrays, maps and structs have parts, and this is {called(family)}", node)
+            self._fail(f"{what}: only arrays, maps and structs have parts, but this is {called(family)}", node)
         if index is None or isinstance(index, exp.Slice):
-            self._fail("[…] holds one number, or one key", node)
+            self._fail("[…] takes one number or one key", node)
         if outer.family == "map":
             self._expect(index, outer.key.family, "a key of this map")
         elif outer.family == "struct" or (index.is_string and outer.element.family == "struct"):
@@ -104,9 +101,9 @@ class Checker(Fitting):
         return part.family
 
     def _name_field(self, struct: ColumnType, index: exp.Expression) -> None:
-        """Write a field as it was declared."""
+        """Replace the name of a field by its declared spelling."""
         if not isinstance(index, exp.Literal) or not index.is_string:
-            self._fail("a field of a struct is written column.field", index)
+            self._fail("write a field of a struct as column.field", index)
         name = field_of(struct, index.name)
         if name is None:
             hint = nearest(index.name, list(struct.fields)) or f" There are {', '.join(struct.fields)}"
@@ -121,7 +118,7 @@ class Checker(Fitting):
             self._fail(f"{node.name[:40]!r} is not a number", node)
         whole, _, fraction = node.name.partition(".")
         if math.isinf(float(node.name)) if number[2] else len(whole.lstrip("0") + fraction) > MOST_DIGITS:
-            self._fail(f"this number is out of range: {MOST_DIGITS} digits, or 1e308", node)
+            self._fail(f"this number is out of range: at most {MOST_DIGITS} digits, or 1e308", node)
         return "number"
 
     def _truth(self, node: exp.Expression) -> Family:
@@ -146,7 +143,7 @@ class Checker(Fitting):
 
     def _and_or(self, node: exp.Expression) -> Family:
         pending = [node]
-        while pending:  # a chain of thousands is as deep as it is long
+        while pending:  # no recursion: a chain of thousands of conditions is as deep as it is long
             each = pending.pop()
             for part in (each.this, each.expression):
                 if isinstance(part, exp.And | exp.Or):
@@ -164,7 +161,7 @@ class Checker(Fitting):
         if isinstance(node.expression, exp.Boolean):
             return self._expect(node.this, "truth", f"IS {node.expression.sql()}")
         if not isinstance(node.expression, exp.Null):
-            self._fail("IS is followed by NULL, TRUE or FALSE", node)
+            self._fail("IS must be followed by NULL, TRUE or FALSE", node)
         self.family(node.this)
         return "truth"
 
@@ -179,13 +176,13 @@ class Checker(Fitting):
     def _arithmetic(self, node: exp.Expression) -> Family:
         self._expect_brackets(node.this, node.expression)
         if isinstance(node.expression, exp.Add):  # INTERVAL 1 DAY 2 HOURS is read as a sum
-            self._fail("put this sum in brackets", node.expression)
+            self._fail("put this sum in parentheses", node.expression)
         left, right = self.family(node.this), self.family(node.expression)
         if isinstance(node, exp.Add | exp.Sub) and ("time" in (left, right) or "interval" in (left, right)):
             return self._time_arithmetic(node, left, right)
         for family, part in ((left, node.this), (right, node.expression)):
             if family not in ("number", "null", "any"):
-                self._fail(f"arithmetic needs numbers, and this is {called(family)}.{cast_hint(family)}", part)
+                self._fail(f"arithmetic needs numbers, but this is {called(family)}.{cast_hint(family)}", part)
         return "number"
 
     def _time_arithmetic(self, node: exp.Expression, left: Family, right: Family) -> Family:
@@ -217,9 +214,9 @@ class Checker(Fitting):
 
     def _in(self, node: exp.Expression) -> Family:
         if any(node.args.get(each) is not None for each in ("query", "unnest", "field")):
-            self._fail("IN is followed by values in brackets; subqueries are not built yet", node)
+            self._fail("IN must be followed by values in parentheses; subqueries are not supported yet", node)
         if not node.expressions:
-            self._fail("IN needs a value in its brackets", node)
+            self._fail("IN needs a value in its parentheses", node)
         self._expect_brackets(node.this)
         self._alike([node.this, *node.expressions], "compared", node)
         return "truth"
@@ -290,7 +287,7 @@ class Checker(Fitting):
             self._fail_unknown(node)
         given = _arguments(node)
         if name == "unix_timestamp" and not given:
-            self._fail(f"{word.upper()} without an argument is refused: it is the time of the call", node)
+            self._fail(f"{word.upper()} without an argument is not supported: it is the time of the call", node)
         if not function.accepts(len(given)):
             self._fail(f"{word.upper()} takes {function.count}, not {len(given)}", node)
         for place, part in enumerate(given):
@@ -301,10 +298,10 @@ class Checker(Fitting):
         return cast("Family", function.gives) if made is None else made.family
 
     def _argument(self, node: exp.Expression, kinds: Sequence[str], word: str, first: exp.Expression) -> None:
-        """Check one argument of a function against what it may be."""
+        """Check one argument of a function against the types that it may have."""
         outer = self.full_type(first)
         if kinds == ("same",):
-            return  # all of them are compared with each other
+            return  # checked together, against each other
         if kinds == ("any",):
             self.family(node)
         elif kinds == ("lambda",):
@@ -317,16 +314,16 @@ class Checker(Fitting):
             index = kinds == ("key",) and outer.family == "array"
             inner = outer.key if kinds == ("key",) and not index else outer.element
             if inner.is_nested and not index:
-                self._fail(f"{word} compares simple values, and this is {called(inner.family)}", first)
+                self._fail(f"{word} compares simple values, but this is {called(inner.family)}", first)
             self._expect(node, "number" if index else inner.family, word)
         else:
             family = self.family(node)
             if family not in (*kinds, "null", "any"):
                 wanted = " or ".join(called(cast("Family", kind)) for kind in kinds)
-                self._fail(f"{word} needs {wanted}, and this is {called(family)}.{cast_hint(family)}", node)
+                self._fail(f"{word} needs {wanted}, but this is {called(family)}.{cast_hint(family)}", node)
             if family == "null" and set(kinds) & {"array", "map"}:
                 whole = node.parent if isinstance(node.parent, exp.Expression) else node
-                self._fail(f"{word} needs an array or a map, and this is NULL", whole)
+                self._fail(f"{word} needs an array or a map, but this is NULL", whole)
 
     def _lambda(self, node: exp.Expression, element: ColumnType, word: str) -> None:
         if not isinstance(node, exp.Lambda) or len(node.expressions) != 1:
@@ -335,15 +332,15 @@ class Checker(Fitting):
         self._expect(node.this, "truth", word)
 
     def _pattern(self, node: exp.Expression, word: str) -> None:
-        """Fail on letters that Spark does not know: it would find out when it meets the first row."""
+        """Fail on letters that Spark does not know: Spark itself would fail only at the first row."""
         self._expect(node, "text", word)
         if not isinstance(node, exp.Literal):
             return
         for letter in re.sub(r"'[^']*'", "", node.name):
             if letter.isascii() and letter.isalpha() and letter not in functions.PATTERN_LETTERS:
-                hint = " Did you mean 'y'?" if letter == "Y" else " Other words stand in single quotes"
+                hint = " Did you mean 'y'?" if letter == "Y" else " Put other text in single quotes"
                 self._fail(
-                    f"{word}: {letter!r} is no letter of a pattern such as 'yyyy-MM-dd HH:mm:ss'.{hint}", node
+                    f"{word}: {letter!r} is not a letter of a pattern such as 'yyyy-MM-dd HH:mm:ss'.{hint}", node
                 )
 
     _rules: tuple[tuple[tuple[type[exp.Expression], ...], Callable[["Checker", exp.Expression], Family]], ...] = (

@@ -1,4 +1,4 @@
-"""The columns of CREATE STREAM and CREATE TABLE: names, types, and paths into nested data."""
+"""Parser of column declarations in CREATE STREAM and CREATE TABLE: names, types, paths into nested data."""
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -18,7 +18,7 @@ _WORDS = [*NAMES, *_NESTED]
 
 
 def declared_columns(tokens: Tokens, where: str) -> tuple[tuple[Column, ...], dict[str, Span]]:
-    """Read the columns in brackets; return them, and where the declaration of each stands."""
+    """Read the columns in parentheses; return them, and the place of each declaration in the text."""
     tokens.expect("(", f"with the columns after the name of {where}")
     columns: list[Column] = []
     spans: dict[str, Span] = {}
@@ -46,14 +46,14 @@ def _path(tokens: Tokens, column: str) -> str | None:
     if token is None or token.token_type != TokenType.STRING:
         tokens.fail(f"expected a path in quotes after PATH, as in {column} STRING PATH 'id.orig_h'")
     if not all(part.strip() for part in token.text.split(".")):
-        tokens.fail(f"{token.text[:40]!r} is not a path: names with a dot between each two, as in 'id.orig_h'")
+        tokens.fail(f"{token.text[:40]!r} is not a path: write names separated by dots, as in 'id.orig_h'")
     return tokens.take().text
 
 
 def _type(tokens: Tokens, what: str, depth: int) -> ColumnType:
     word = tokens.word().lower()
     if depth > MOST_DEPTH:
-        tokens.fail(f"the type of {what} is nested too deeply: {MOST_DEPTH} levels at most")
+        tokens.fail(f"the type of {what} is nested too deeply: at most {MOST_DEPTH} levels")
     if word in _NESTED:
         return _nested_type(tokens, what, depth)
     if word not in NAMES:
@@ -72,7 +72,7 @@ def _type(tokens: Tokens, what: str, depth: int) -> ColumnType:
     span = Span(start, tokens.behind)
     if name != "DECIMAL" or len(numbers) > 2:
         most = "two numbers" if name == "DECIMAL" else "one number" if name == "STRING" else "no numbers"
-        tokens.text.fail(f"{name} takes {most} in brackets", span)
+        tokens.text.fail(f"{name} takes {most} in parentheses", span)
     precision, scale = numbers[0], numbers[1] if len(numbers) == 2 else 0
     if not is_decimal(precision, scale):
         tokens.text.fail(NO_DECIMAL, span)

@@ -1,4 +1,4 @@
-"""The SQL of a script: Spark's, where every part of a tree knows the place it was read from."""
+"""The SQL dialect of scripts: Spark's, with the place in the text kept in every node of the tree."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from penstock.language.functions import FUNCTIONS
 
 E = TypeVar("E", bound=exp.Expr)
 _AS_WRITTEN = FUNCTIONS.keys() - {"div", "mod", "substr", "substring", "trim"}
-"""Functions whose calls are not taken apart. Of the others, some have words between their arguments."""
+"""Functions whose calls are kept as written. The others are parsed; some have keywords between arguments."""
 
 
 def _mod(args: list[exp.Expr]) -> exp.Paren:
@@ -27,9 +27,9 @@ def _div(args: list[exp.Expr]) -> exp.Paren:
 
 class _Parser(SparkParser):
     STRICT_CAST = True  # CAST is exp.Cast, and TRY_CAST alone exp.TryCast
-    ADD_JOIN_ON_TRUE = False  # a JOIN without ON has no condition, rather than a TRUE nobody wrote
-    # Left out: functions that are passed on as written, names that Spark does not know, and readers that pass over
-    # what they do not expect.
+    ADD_JOIN_ON_TRUE = False  # a JOIN without ON has no condition, instead of an added TRUE
+    # Left out: functions that are passed on as written, names that Spark does not know, and parsers that skip what
+    # they do not expect.
     FUNCTIONS = {
         name: build
         for name, build in SparkParser.FUNCTIONS.items()
@@ -50,10 +50,15 @@ class _Parser(SparkParser):
         try:
             return self._placed(super()._parse_function(*args, **kwargs), first.start if first else 0)
         except ParseError as error:
-            if error.errors[0].pop("call", False):  # of this function, and not of one inside
+            if error.errors[0].pop("call", False):  # an error of this function, not of one inside
                 error.errors[0].update(function=first.text, start=first.start, end=self._end_of_call)
             raise
-        except (ValueError, LookupError, AttributeError, TypeError) as error:  # as sqlglot's own of DATE_TRUNC()
+        except (
+            ValueError,
+            LookupError,
+            AttributeError,
+            TypeError,
+        ) as error:  # for DATE_TRUNC()
             details = {"function": first.text, "start": first.start, "end": self._end_of_call}
             raise ParseError("Wrong arguments", [details]) from error
 
@@ -82,13 +87,13 @@ class _Parser(SparkParser):
         return join
 
     def _placed(self, node: exp.Expr | None, start: int) -> exp.Expr | None:
-        """Write down where a part begins and ends; sqlglot itself does so for names and literals alone."""
+        """Record where a node begins and ends in the text; sqlglot does so only for names and literals."""
         if node is not None:
             node.meta.update(start=start, end=self._prev.end)
         return node
 
     def validate_expression(self, expression: E, args: list[Any] | None = None) -> E:
-        """Refuse a function that lost an argument on its way into the tree, as MOD(a, b, c) does."""
+        """Reject a function call of which the tree lost an argument, such as MOD(a, b, c)."""
         try:
             expression = super().validate_expression(expression, args)
             for arg in args or ():
@@ -102,7 +107,7 @@ class _Parser(SparkParser):
         return expression
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
-        """Raise the error with the place of the token as offsets."""
+        """Raise the error with the offsets of the token."""
         at = token or self._curr or self._prev
         try:
             super().raise_error(message, at)
@@ -111,8 +116,8 @@ class _Parser(SparkParser):
             raise
 
 
-class Penstock(Spark):
-    """Spark's dialect, with a quote doubled inside quotes, as Spark reads it since version 4."""
+class PenstockDialect(Spark):
+    """Spark's dialect, with doubled quotes inside quotes, as Spark reads them since version 4."""
 
     class Tokenizer(Spark.Tokenizer):
         """Reads 'it''s' as one string."""
@@ -122,4 +127,4 @@ class Penstock(Spark):
     Parser = _Parser
 
 
-DIALECT = Penstock()
+DIALECT = PenstockDialect()

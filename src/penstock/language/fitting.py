@@ -1,4 +1,4 @@
-"""What fits together in an expression: families of types, times in quotes, words, brackets."""
+"""Rules for which parts of an expression fit together: type families, time literals, keywords, parentheses."""
 
 import re
 from abc import ABC, abstractmethod
@@ -19,16 +19,16 @@ COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, e
 LIKE = (exp.Like, exp.ILike, exp.RegexpLike)
 _CONDITIONS = (*COMPARED, *LIKE, exp.Escape, exp.Between, exp.In, exp.Is, exp.Not, exp.And, exp.Or)
 _CALL = re.compile(r"(\w+) ?\(.*\)( (OVER|FILTER|WITHIN) .*)?", re.IGNORECASE)
-_INSTEAD = {
-    "struct": "compare their fields, as in a.id.port = b.id.port",
-    "array": "array_contains and exists look into one",
-    "map": "compare their values, as in a.m['k'] = b.m['k']",
+_COMPARE_INSTEAD = {
+    "struct": "compare their fields: a.id.port = b.id.port",
+    "array": "use array_contains to search one",
+    "map": "compare their values",
 }
-"""What may be compared instead of what is nested."""
+"""What to write instead of a comparison of nested values."""
 
 
 class Fitting(ABC):
-    """The rules by which parts of an expression fit together, for a check that knows their families."""
+    """Checks that parts of an expression fit together; a subclass knows their type families."""
 
     def __init__(self, text: Text, items: Sequence[FromItem], span: Span) -> None:
         self._text = text
@@ -39,10 +39,10 @@ class Fitting(ABC):
 
     @abstractmethod
     def family(self, node: exp.Expression | None) -> Family:
-        """Return what kind of value the expression has."""
+        """Return the type family of an expression."""
 
     def full_type(self, node: exp.Expression) -> ColumnType | None:
-        """Return the type of an expression if it follows from declarations alone, as that of a nested one does."""
+        """Return the type of an expression if it follows from declarations alone, as for nested values."""
         return full_type(node, self._declared)
 
     def _declared(self, node: exp.Expression) -> ColumnType:
@@ -55,7 +55,7 @@ class Fitting(ABC):
     def _expect(self, node: exp.Expression, wanted: Family, where: str) -> Family:
         family = self.family(node)
         if family not in (wanted, "null", "any"):
-            self._fail(f"{where} needs {called(wanted)}, and this is {called(family)}.{cast_hint(family)}", node)
+            self._fail(f"{where} needs {called(wanted)}, but this is {called(family)}.{cast_hint(family)}", node)
         return wanted
 
     def _alike(
@@ -67,7 +67,7 @@ class Fitting(ABC):
         if set(kinds) == {"time", "text"} and all(isinstance(node, exp.Literal) for node in texts):
             for node in texts:
                 self._expect_time(node)
-            return "time"  # a time may be compared with one written as a string
+            return "time"  # a time may be compared with a time written as a string
         if len(kinds) > 1:
             words = " and ".join(called(kind) for kind in kinds)
             self._fail(f"{words} cannot be {what}.{cast_hint(*kinds)}", whole)
@@ -81,24 +81,20 @@ class Fitting(ABC):
         types = {each.name: each for node in nodes if (each := self.full_type(node)) is not None}
         family = next(iter(types.values())).family
         if not nested:
-            hint = {
-                "struct": "compare their fields: a.id.port = b.id.port",
-                "array": "array_contains looks into one",
-            }
-            self._fail(f"{family}s cannot be compared: {hint.get(family, 'compare their values')}", whole)
+            self._fail(f"{family}s cannot be compared: {_COMPARE_INSTEAD[family]}", whole)
         if len(types) > 1:
             self._fail(f"{' and '.join(types).replace('`', '')} cannot be {what}", whole)
 
     def _expect_time(self, node: exp.Expression) -> None:
-        """Fail if this is a string in quotes that no time looks like: Spark would find out when it runs."""
+        """Fail if this is a string literal that is not a time: Spark itself would fail only when it runs."""
         if isinstance(node, exp.Literal) and node.is_string and not is_time(node.name):
             self._fail(f"{node.name[:40]!r} is not a time: write it as '2026-01-31 12:00:00'", node)
 
     def _expect_brackets(self, *nodes: exp.Expression) -> None:
-        """Fail if a condition stands bare inside another: Spark and sqlglot differ on what belongs together."""
+        """Fail if a condition is inside another without parentheses: Spark and sqlglot differ in precedence."""
         for node in nodes:
             if isinstance(node, _CONDITIONS):
-                self._fail("put this condition in brackets", node)
+                self._fail("put this condition in parentheses", node)
 
     def _expect_word(self, word: str, words: Collection[str], where: str, node: exp.Expression) -> None:
         if word not in words:
@@ -106,7 +102,7 @@ class Fitting(ABC):
             self._fail(f"{where} does not know {word[:40]!r}.{hint}", node)
 
     def _written(self, node: exp.Expression) -> str:
-        """Return the name of a function as the script has it, or the text of anything else."""
+        """Return the name of a function as the script spells it, or the text of any other node."""
         span = span_of_node(node, self._span)
         text = " ".join(self._text.content[span.start : span.stop].split())
         call = _CALL.fullmatch(text)
@@ -117,7 +113,7 @@ class Fitting(ABC):
 
 
 def cast_hint(*families: Family) -> str:
-    """Return how a string becomes what is wanted, if one of these is a string."""
+    """Return a hint to cast a string, if one of these families is a string."""
     if "text" not in families:
         return ""
-    return f" CAST(… AS {'TIMESTAMP' if 'time' in families else 'INT'}) or the like turns one into the other"
+    return f" Use a cast such as CAST(… AS {'TIMESTAMP' if 'time' in families else 'INT'})"

@@ -1,7 +1,7 @@
-"""The functions a query may call: what each takes and gives, in one table; what it means is Spark's business.
+"""The functions a query may call: arguments, result and description of each, in one table.
 
-Calls are passed to Spark as written. A signature is a line of words, one for each argument: a family of types, or
-several with | between; `?` behind it marks what may be left out, `*` what may be repeated.
+Calls are passed to Spark as written. A signature is a line of words, one for each argument: a type family, or
+several separated by |; a trailing `?` marks an optional argument, `*` one that may be repeated.
 
 | word | what the argument is |
 |---|---|
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 KINDS = ("same", "element", "key", "lambda", "pattern", "any")
-"""Words of a signature that are no families of types."""
+"""Words of a signature that are not type families."""
 
 
 @dataclass(frozen=True)
@@ -29,33 +29,33 @@ class Function:
 
     takes: str
     gives: str
-    """A family, a nested type, `same`, or of the first argument: itself (`first`), its element, keys or values."""
+    """A family, a nested type, `same`, or the type of the first argument (`first`), its element, keys, values."""
     about: str
     fails: bool = False
-    """Whether it ends a query where an argument has no result, as a division by zero does."""
+    """Whether it fails the query where there is no result, as a division by zero does."""
 
     def kind(self, place: int) -> tuple[str, ...]:
-        """Return what the argument at that place may be."""
+        """Return the possible types of the argument at that place."""
         words = self.takes.split()
         return tuple(words[min(place, len(words) - 1)].rstrip("?*").split("|"))
 
     @property
     def least(self) -> int:
-        """How many arguments it needs."""
+        """The minimum number of arguments."""
         return sum(not word.endswith(("?", "*")) for word in self.takes.split())
 
     @property
     def most(self) -> int | None:
-        """How many arguments it takes; None if there is no limit."""
+        """The maximum number of arguments; None if there is no limit."""
         return None if self.takes.endswith("*") else len(self.takes.split())
 
     def accepts(self, count: int) -> bool:
-        """Return whether it can have so many arguments."""
+        """Return whether it can have that number of arguments."""
         return self.least <= count and (self.most is None or count <= self.most)
 
     @property
     def count(self) -> str:
-        """How many arguments it takes, in words."""
+        """The number of arguments, in words."""
         if self.most is None:
             return f"{self.least} or more arguments"
         if self.most == self.least:
@@ -67,37 +67,39 @@ _of = Function
 
 SECTIONS: Mapping[str, Mapping[str, Function]] = {
     "Strings": {
-        "upper": _of("text", "text", "in capital letters"),
-        "lower": _of("text", "text", "in small letters"),
+        "upper": _of("text", "text", "in upper case"),
+        "lower": _of("text", "text", "in lower case"),
         "initcap": _of("text", "text", "each word with a capital letter"),
-        "reverse": _of("text", "text", "backwards"),
-        "length": _of("text", "number", "characters"),
-        "char_length": _of("text", "number", "characters"),
-        "trim": _of("text text?", "text", "without blanks around it; also `trim(BOTH 'x' FROM s)`"),
-        "ltrim": _of("text text?", "text", "without blanks before it; of two arguments the first is cut"),
-        "rtrim": _of("text text?", "text", "without blanks behind it; of two arguments the first is cut"),
-        "lpad": _of("text number text?", "text", "filled up on the left, or cut, to a length"),
-        "rpad": _of("text number text?", "text", "filled up on the right, or cut, to a length"),
+        "reverse": _of("text", "text", "reversed"),
+        "length": _of("text", "number", "number of characters"),
+        "char_length": _of("text", "number", "number of characters"),
+        "trim": _of("text text?", "text", "without spaces around it; also `trim(BOTH 'x' FROM s)`"),
+        "ltrim": _of("text text?", "text", "without spaces before it; of two, the first is removed"),
+        "rtrim": _of("text text?", "text", "without spaces after it; of two, the first is removed"),
+        "lpad": _of("text number text?", "text", "padded on the left, or cut, to a length"),
+        "rpad": _of("text number text?", "text", "padded on the right, or cut, to a length"),
         "left": _of("text number", "text", "the first characters"),
         "right": _of("text number", "text", "the last characters"),
-        "substring": _of("text number number?", "text", "from a place on, the first is 1, so many characters"),
+        "substring": _of("text number number?", "text", "a number of characters from a position, counted from 1"),
         "substr": _of("text number number?", "text", "the same as substring"),
-        "substring_index": _of("text text number", "text", "what stands before the n-th separator"),
+        "substring_index": _of("text text number", "text", "the text before the n-th separator"),
         "replace": _of("text text text?", "text", "every occurrence replaced"),
         "translate": _of("text text text", "text", "characters replaced one by one"),
-        "repeat": _of("text number", "text", "so many times"),
-        "concat": _of("text text*", "text", "one behind the other; also `a || b`"),
-        "concat_ws": _of("text text*", "text", "one behind the other, with the first between"),
-        "instr": _of("text text", "number", "where the second stands in the first, from 1; 0: nowhere"),
-        "locate": _of("text text number?", "number", "where the first stands in the second, from 1; 0: nowhere"),
+        "repeat": _of("text number", "text", "repeated a number of times"),
+        "concat": _of("text text*", "text", "concatenated; also `a || b`"),
+        "concat_ws": _of("text text*", "text", "concatenated, with the first between"),
+        "instr": _of("text text", "number", "position of the second in the first, from 1; 0 if absent"),
+        "locate": _of("text text number?", "number", "position of the first in the second, from 1; 0 if absent"),
         "startswith": _of("text text", "truth", "whether it begins with the second"),
         "endswith": _of("text text", "truth", "whether it ends with the second"),
         "contains": _of("text text", "truth", "whether it contains the second"),
         "split": _of("text text number?", "ARRAY<STRING>", "its parts between matches of a regular expression"),
         "split_part": _of("text text number", "text", "the n-th part between separators, from 1", fails=True),
         "regexp_replace": _of("text text text", "text", "every match of a regular expression replaced"),
-        "regexp_extract": _of("text text number?", "text", "a group of the first match, 1 if not said; or ''"),
-        "levenshtein": _of("text text", "number", "in how many characters they differ"),
+        "regexp_extract": _of(
+            "text text number?", "text", "a group of the first match, by default 1; '' if there is none"
+        ),
+        "levenshtein": _of("text text", "number", "number of characters in which they differ"),
         "ascii": _of("text", "number", "the code of the first character"),
     },
     "JSON, URLs, hashes and codes": {
@@ -114,15 +116,15 @@ SECTIONS: Mapping[str, Mapping[str, Function]] = {
         "hash": _of("any any*", "number", "hash of 32 bits (Murmur 3)"),
         "xxhash64": _of("any any*", "number", "hash of 64 bits"),
         "base64": _of("text|binary", "text", "in base 64"),
-        "unbase64": _of("text", "binary", "what was in base 64", fails=True),
+        "unbase64": _of("text", "binary", "bytes from base 64", fails=True),
         "hex": _of("number|text|binary", "text", "in hexadecimal digits"),
-        "unhex": _of("text", "binary", "what was in hexadecimal digits", fails=True),
+        "unhex": _of("text", "binary", "bytes from hexadecimal digits", fails=True),
     },
     "Numbers": {
         "abs": _of("number", "number", "without its sign"),
         "sign": _of("number", "number", "-1, 0 or 1"),
         "signum": _of("number", "number", "-1, 0 or 1"),
-        "round": _of("number number?", "number", "rounded, halves away from 0, to so many digits"),
+        "round": _of("number number?", "number", "rounded to a number of digits, halves away from 0"),
         "bround": _of("number number?", "number", "rounded, halves to the even digit"),
         "floor": _of("number number?", "number", "rounded down"),
         "ceil": _of("number number?", "number", "rounded up"),
@@ -170,10 +172,10 @@ SECTIONS: Mapping[str, Mapping[str, Function]] = {
         "hour": _of("time", "number", "hour"),
         "minute": _of("time", "number", "minute"),
         "second": _of("time", "number", "second"),
-        "date_add": _of("time number", "time", "so many days later"),
-        "date_sub": _of("time number", "time", "so many days earlier"),
+        "date_add": _of("time number", "time", "a number of days later"),
+        "date_sub": _of("time number", "time", "a number of days earlier"),
         "datediff": _of("time time", "number", "days from the second to the first"),
-        "add_months": _of("time number", "time", "so many months later"),
+        "add_months": _of("time number", "time", "a number of months later"),
         "months_between": _of("time time", "number", "months from the second to the first"),
         "last_day": _of("time", "time", "the last day of its month"),
         "date_format": _of("time pattern", "text", "as a string: `date_format(ts, 'yyyy-MM-dd HH:mm')`"),
@@ -191,19 +193,19 @@ SECTIONS: Mapping[str, Mapping[str, Function]] = {
         "unix_date": _of("time", "number", "days since 1970"),
     },
     "Arrays, maps and structs": {
-        "size": _of("array|map", "number", "how many elements"),
-        "cardinality": _of("array|map", "number", "how many elements"),
+        "size": _of("array|map", "number", "number of elements"),
+        "cardinality": _of("array|map", "number", "number of elements"),
         "get": _of("array number", "element", "an element, the first is 0; NULL where there is none"),
         "element_at": _of("array|map key", "element", "an element, the first is 1, or a map's value", fails=True),
         "try_element_at": _of("array|map key", "element", "the same, NULL where there is none"),
         "array_contains": _of("array element", "truth", "whether it is an element"),
-        "array_position": _of("array element", "number", "where it stands, from 1; 0: nowhere"),
+        "array_position": _of("array element", "number", "its position, from 1; 0 if absent"),
         "arrays_overlap": _of("array array", "truth", "whether they have an element in common"),
-        "array_join": _of("array text text?", "text", "with the second between; the third stands for NULL"),
+        "array_join": _of("array text text?", "text", "joined with the second between; the third replaces NULL"),
         "array_min": _of("array", "element", "the smallest element"),
         "array_max": _of("array", "element", "the largest element"),
         "array_distinct": _of("array", "first", "each element once"),
-        "sort_array": _of("array truth?", "first", "sorted, falling if the second is FALSE"),
+        "sort_array": _of("array truth?", "first", "sorted, descending if the second is FALSE"),
         "filter": _of("array lambda", "first", "the elements that meet a condition: `filter(a, x -> x > 3)`"),
         "exists": _of("array lambda", "truth", "whether an element meets a condition: `exists(a, x -> x > 3)`"),
         "forall": _of("array lambda", "truth", "whether all elements meet a condition"),
@@ -233,16 +235,16 @@ SPECIAL = {
     "mod": "2 arguments",
     "div": "2 arguments",
 }
-"""Functions with a syntax or a check of their own, and what they take."""
+"""Functions with a syntax or a check of their own, and their arguments in words."""
 
 NAMES = sorted({*FUNCTIONS, *SPECIAL, "cast", "case", "extract", "try_cast"})
-"""What an unknown name is compared with."""
+"""The names that are suggested for an unknown one."""
 
 CHANGING = {"rand", "random", "randn", "uuid", "now", "current_timestamp", "current_date", "current_time"} | {
     "localtimestamp", "localtime", "curdate", "current_timezone", "uniform", "randstr", "shuffle", "current_user",
     "monotonically_increasing_id", "input_file_name", "spark_partition_id", "session_user", "user",
 }  # fmt: skip
-"""Functions that give something else each time."""
+"""Functions whose result differs from call to call."""
 
 _NO_INET = (
     "Spark has no functions for IP addresses. Compare them as strings: ip LIKE '10.0.%', or split_part(ip, '.', 1)"
@@ -261,12 +263,12 @@ INSTEAD = {
     "len": "Write length(text)",
     "charindex": "Write locate(part, text)",
     "strpos": "Write instr(text, part)",
-    "transform": "It is not built yet; exists, forall and filter are",
-    "explode": "A query gives one row for each combination of rows; array_contains and exists look into an array",
+    "transform": "It is not implemented yet; exists, forall and filter are",
+    "explode": "A query returns one row for each combination of rows; array_contains and exists search an array",
 }
 """What to write instead of functions that other systems have."""
 
-# Spark answers an unknown unit of TRUNC and DATE_TRUNC with NULL, so they are checked here.
+# For an unknown unit, TRUNC and DATE_TRUNC of Spark return NULL, so units are checked here.
 DATE_UNITS = {"YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MON", "MM", "WEEK"}
 TIME_UNITS = DATE_UNITS | {"DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
 FIELDS = {"YEAR", "YEAROFWEEK", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DAYOFWEEK_ISO", "DOW", "DOY"} | {
@@ -280,6 +282,6 @@ INTERVAL_UNITS = {"YEAR": _MONTHS // 12, "MONTH": _MONTHS} | {
         ("SECOND", 1_000_000), ("MILLISECOND", 1000), ("MICROSECOND", 1),
     )
 }  # fmt: skip
-"""The units of intervals, and how many of each Spark's intervals can hold."""
+"""The units of intervals, with the largest amount of each that Spark's intervals can hold."""
 PATTERN_LETTERS = set("GyMLdQqDEaFhKkHmsSVzOXx")
 """Letters of a pattern for dates and times that Spark knows."""

@@ -1,13 +1,13 @@
-"""When two names of a script are the same name."""
+"""Comparison and quoting of names in a script."""
 
 import unicodedata
 
 
 def name_key(name: str) -> str:
-    """Return what two spellings of one name have in common.
+    """Return the key that two spellings of one name share.
 
-    Spark compares names whatever their case, as Java's `toLowerCase` does: `GRÖßE` is `größe`, `GRÖSSE` is not.
-    Spark tells apart an `é` written as one character and as two, which nobody can see; here both are the same.
+    Spark ignores the case of names, as Java's `toLowerCase` does: `GRÖßE` is `größe`, `GRÖSSE` is not. Spark
+    distinguishes an `é` written as one character and as two, which nobody can see; here both are the same.
 
     >>> name_key("GRÖßE") == name_key("größe"), name_key("GRÖSSE") == name_key("größe")
     (True, False)
@@ -18,10 +18,10 @@ def name_key(name: str) -> str:
 
 
 def field_key(name: str) -> str:
-    """Return what two fields of a struct have in common if Spark cannot tell them apart.
+    """Return the key that two fields of a struct share if Spark cannot tell them apart.
 
-    It compares them character by character, as Java's `equalsIgnoreCase` does, and so knows fewer names than among
-    columns.
+    Spark compares fields character by character, as Java's `equalsIgnoreCase` does, and so distinguishes fewer
+    fields than columns.
 
     >>> field_key("ſize") == field_key("SIZE"), field_key("İd") == field_key("id"), field_key("ß") == "ss"
     (True, True, False)
@@ -35,7 +35,7 @@ def _folded(character: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a column's name as SQL has it, whatever it is.
+    """Return a column's name in backticks, as SQL writes it.
 
     >>> quoted("a `b`")
     '`a ``b```'
@@ -44,7 +44,7 @@ def quoted(name: str) -> str:
 
 
 def named(expression: str, name: str) -> str:
-    """Return the SQL of a column with its name, whatever that is.
+    """Return the SQL of a column with its name.
 
     >>> named("v + 1", "a `b`")
     'v + 1 AS `a ``b```'

@@ -1,4 +1,4 @@
-"""Full types of expressions that are, or are part of, arrays, maps and structs."""
+"""Full types of expressions that are arrays, maps or structs, or parts of them."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,11 +9,11 @@ from penstock.language.names import name_key
 from penstock.language.types import ColumnType
 
 Known = Callable[[exp.Expression], ColumnType]
-"""The type of a column, or of the variable of a lambda."""
+"""Returns the type of a column, or of the variable of a lambda."""
 
 
 def field_of(struct: ColumnType, name: str) -> str | None:
-    """Return what a field is called where it was declared, whatever the case it is asked for in."""
+    """Return the declared name of a field, ignoring case; None if there is no such field."""
     return next((each for each in struct.fields if name_key(each) == name_key(name)), None)
 
 
@@ -33,7 +33,7 @@ def part_of(outer: ColumnType, index: exp.Expression) -> ColumnType | None:
 
 
 def full_type(node: exp.Expression, known: Known) -> ColumnType | None:
-    """Return the type of an expression if it follows from declarations alone; None where families must do."""
+    """Return the type of an expression if it follows from declarations alone, else None."""
     if isinstance(node, exp.Column | exp.Identifier):
         return known(node)
     if isinstance(node, exp.Paren):

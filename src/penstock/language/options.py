@@ -1,4 +1,4 @@
-"""Which options each kind of source knows, and what their values may be."""
+"""The options of each kind of source, with a check of their values."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from penstock.language.values import Value, duration
 
 Check = Callable[[Value], Any]
 MOST = 1e15
-"""What any number may be at most."""
+"""The largest value of any number."""
 
 
 def _text(value: Value) -> str:
@@ -64,7 +64,7 @@ def _any_number(value: Value) -> float:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of source: its options, which of them must be given, and whether it takes any other as well."""
+    """A kind of source: its options, the required ones, and whether it also takes any other option (`open`)."""
 
     options: Mapping[str, Check]
     required: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ TABLES: Mapping[str, Kind] = {
     "parquet": Kind({"path": _text, **_UNIT}, ("path",)),
 }
 
-# What a generated column may be told: `bytes_low = 40`.
+# Options of each generated column, as in `bytes_low = 40`.
 PER_COLUMN: Mapping[str, Check] = {
     "low": _any_number,
     "high": _any_number,
@@ -135,7 +135,7 @@ PER_COLUMN: Mapping[str, Check] = {
 
 
 class OptionError(ValueError):
-    """An option that cannot be; `name` says which, None where one is missing."""
+    """An invalid option; `name` says which, and is None if a required option is missing."""
 
     def __init__(self, name: str | None, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Statements of a script, one reader each; the SELECT inside CREATE QUERY is read by `select.py`."""
+"""Parser of statements, one function each; `select.py` parses the SELECT inside CREATE QUERY."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ _KAFKA = (
 
 
 def parsed_statement(tokens: Tokens, relations: Mapping[str, Relation]) -> Statement:
-    """Read one statement; `relations` are the streams and tables declared before it, by name in small letters."""
+    """Read one statement; `relations` are the streams and tables declared before it, by `name_key`."""
     word = tokens.expect_one_of(("CREATE", "DROP", "SET"), "at the start of a statement")
     if word == "SET":
         return _setting(tokens)
@@ -78,10 +78,10 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
         column = made.column(made.timestamp)
         if column is None:
             hint = nearest(made.timestamp, [each.name for each in columns])
-            tokens.text.fail(f"stream {name} has no column {made.timestamp!r} to take its time from.{hint}", span)
+            tokens.text.fail(f"stream {name} has no column {made.timestamp!r} for its event time.{hint}", span)
         if column.type.name != "TIMESTAMP":
             tokens.text.fail(
-                f"the time of stream {name} must come from a TIMESTAMP, and {column.name} is {column.type.name}",
+                f"the event time of stream {name} must be a TIMESTAMP, but {column.name} is {column.type.name}",
                 span,
             )
         return replace(made, options={**options, "timestamp": column.name})
@@ -91,22 +91,22 @@ def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
 def _check_nested(
     tokens: Tokens, columns: Sequence[Column], spans: Mapping[str, Span], kind: Kind, form: str
 ) -> None:
-    """Refuse nested columns where the rows cannot hold any."""
+    """Reject nested columns and paths where the source cannot have them."""
     for column in columns:
         if kind.makes_rows and column.path is not None:
             tokens.text.fail(
-                "PATH is for data that is read, and the rows of this stream are made", spans[column.name]
+                "PATH applies to data that is read, but the rows of this stream are generated", spans[column.name]
             )
         if kind.makes_rows and column.type.is_nested:
             tokens.text.fail(
-                f"column {column.name} is {called(column.type.family)}, and a generated stream makes only simple "
-                "values: numbers, strings, times, binary data and conditions",
+                f"column {column.name} is {called(column.type.family)}, but a generated stream has only simple "
+                "values: numbers, strings, times, binary data and booleans",
                 spans[column.name],
             )
         if form in ("csv", "clf") and column.type.is_nested:
             tokens.text.fail(
-                f"column {column.name} is {called(column.type.family)}, and a field of CSV is a simple value. "
-                "Declare it as a STRING: if that holds JSON, get_json_object(column, '$.name') reads a part of it",
+                f"column {column.name} is {called(column.type.family)}, but a CSV field is a simple value. "
+                "Declare it as STRING; if it holds JSON, get_json_object(column, '$.name') reads a part of it",
                 spans[column.name],
             )
 
@@ -135,7 +135,7 @@ def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], s
 
 
 def _option_name(tokens: Tokens) -> str:
-    """Read a name, with dots as sources of Spark have them, or in quotes."""
+    """Read the name of an option: with dots, as for Spark's sources, or in quotes."""
     if tokens.next is not None and tokens.next.token_type == TokenType.STRING:
         return tokens.take().text
     parts = [tokens.quotable_name("an option")[0]]

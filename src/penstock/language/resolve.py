@@ -1,7 +1,7 @@
-"""Names in an expression: each column gets its place in FROM, each field and lambda variable its own form.
+"""Name resolution in expressions: columns, fields of structs, variables of lambdas.
 
-A field, as in ``id.orig_h``, becomes ``id['orig_h']``, which cannot be mistaken for a column of an alias `id`. The
-variable of a lambda gets a name that no column can have.
+A column gets its place in FROM. A field, as in ``id.orig_h``, becomes ``id['orig_h']``, which cannot be mistaken
+for a column of an alias `id`. The variable of a lambda gets a name that no column can have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ E = TypeVar("E", bound=exp.Expression)
 MOST_DEPTH = 100
 _VARIABLE = "__v{}"
 _Scope = Mapping[str, str]
-"""The variables of the lambdas around an expression: what each was called, and is called now."""
+"""The variables of the lambdas around an expression: from written name to new name."""
 
 
 def column_at(place: int, name: str) -> exp.Column:
@@ -37,13 +37,13 @@ class Resolver:
         self._variables = 0
 
     def resolved(self, tree: exp.Expression) -> exp.Expression:
-        """Return the expression with all names resolved; it is changed on the way."""
+        """Return the expression with all names resolved; the tree is changed in place."""
         root = tree
         pending: list[tuple[exp.Expression, int, _Scope]] = [(tree, 1, {})]
         while pending:
             node, depth, scope = pending.pop()
             if depth > MOST_DEPTH:
-                self._fail(f"this is nested too deeply: {MOST_DEPTH} levels at most", root)
+                self._fail(f"this is nested too deeply: at most {MOST_DEPTH} levels", root)
             self._refuse_subquery(node)
             if isinstance(node, exp.Anonymous):
                 node.set("this", node.name.upper())  # calls that differ in case alone are equal
@@ -57,27 +57,27 @@ class Resolver:
                 scope = self._with_variables(replaced, scope)
                 pending.append((replaced.this, depth + 1, scope))
                 continue
-            if isinstance(node, exp.Column):  # a field of a column: resolved by now
+            if isinstance(node, exp.Column):  # a field of a column, already resolved
                 continue
             for child in replaced.iter_expressions(reverse=True):
                 chained = isinstance(replaced, exp.Connector) and isinstance(child, exp.Connector)
-                pending.append((child, depth if chained else depth + 1, scope))  # AND after AND is no deeper
+                pending.append((child, depth if chained else depth + 1, scope))  # AND after AND adds no depth
         return root
 
     def _quoted_hint(self, written: str) -> str:
-        """Return a hint if a column has the name that was written without quotes."""
+        """Return a hint if a column has the name that was written without backticks."""
         for item in self._items:
             column = item.relation.column(written)
             if column is not None:
-                return f" There is a column {column.name!r}: write it in back-quotes, {quoted(column.name)}"
+                return f" There is a column {column.name!r}: write it in backticks, {quoted(column.name)}"
         return ""
 
     def item(self, table: exp.Identifier) -> int:
-        """Return the place in FROM of what has this name there."""
+        """Return the place in FROM of the item with this name."""
         place = self._place(table.name)
         if place is None:
             known = [item.alias for item in self._items]
-            self._fail(f"nothing in FROM is called {table.name!r}.{nearest(table.name, known)}", table)
+            self._fail(f"nothing in FROM is named {table.name!r}.{nearest(table.name, known)}", table)
         return place
 
     def _replaced(self, node: exp.Expression, scope: _Scope) -> exp.Expression:
@@ -95,7 +95,7 @@ class Resolver:
         if isinstance(node, exp.Subquery | exp.Select | exp.SetOperation):
             while "start" not in node.meta and isinstance(node.parent, exp.Expression):
                 node = node.parent
-            self._fail("a subquery is refused: subqueries are not built yet", node)
+            self._fail("subqueries are not supported yet", node)
 
     def _with_variables(self, node: exp.Lambda, scope: _Scope) -> _Scope:
         names = {}
@@ -106,11 +106,11 @@ class Resolver:
         return {**scope, **names}
 
     def _column(self, column: exp.Column, scope: _Scope) -> exp.Expression:
-        """Return the column a name means, or a field of it: alias first, as in Spark, then column."""
+        """Return the column of a name, or a field of it: aliases are tried before columns, as in Spark."""
         if isinstance(column.this, exp.Star):
-            self._fail("a star stands alone in SELECT", column)
+            self._fail("a star can only be an item of SELECT", column)
         if column.args.get("join_mark"):
-            self._fail("a column is written name or alias.name", column)
+            self._fail("write a column as name or alias.name", column)
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
         first = name_key(parts[0].name)
         if first in scope:
@@ -125,7 +125,7 @@ class Resolver:
         return made
 
     def _found(self, column: exp.Column, parts: list[exp.Identifier]) -> tuple[int, str, list[exp.Identifier]]:
-        """Return place and name of the column that these names begin with, and the names of fields behind it."""
+        """Return place and name of the column that these names begin with, and the fields that follow it."""
         place = self._place(parts[0].name) if len(parts) > 1 else None
         if place is not None:
             found = self._items[place].relation.column(parts[1].name)
@@ -143,12 +143,12 @@ class Resolver:
                 hint = self._quoted_hint(".".join(part.name for part in parts)) or nearest(
                     parts[0].name, known + structs
                 )
-                self._fail(f"nothing in FROM is called {parts[0].name!r}.{hint}", parts[0])
+                self._fail(f"nothing in FROM is named {parts[0].name!r}.{hint}", parts[0])
             self._fail_column(column, column.name, self._items)
         if len(holders) > 1:
             names = " and ".join(self._items[i].alias for i in holders)
             alias, name = self._items[holders[0]].alias, parts[0].name
-            self._fail(f"column {name!r} is in {names}: write {alias}.{name} or the like", column)
+            self._fail(f"column {name!r} is in {names}: write {alias}.{name}, for example", column)
         found = self._items[holders[0]].relation.column(parts[0].name)
         assert found is not None
         return holders[0], found.name, parts[1:]
@@ -174,7 +174,7 @@ def _field(of: exp.Expression, name: exp.Identifier, whole: exp.Expression) -> e
 
 
 def _placed(made: E, read: exp.Expression) -> E:
-    """Return the new part with the place in the text of the one that it stands for."""
+    """Return the new node with the place in the text of the one that it replaces."""
     places = [each.meta for each in read.walk() if "start" in each.meta]
     if places:
         made.meta.update(start=min(each["start"] for each in places), end=max(each["end"] for each in places))

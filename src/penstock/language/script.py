@@ -1,4 +1,4 @@
-"""`Script`: a whole program, read and checked."""
+"""`Script`: a parsed and checked SQL file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ class Script:
     settings: Mapping[str, Any] = field(default_factory=dict)
     name: str = "script"
     folder: Path = Path()
-    """Where relative paths in the script begin."""
+    """The folder to which relative paths in the script refer."""
 
     @classmethod
     def parse(cls, text: str, name: str = "script", folder: str | Path = "") -> "Script":
@@ -50,24 +50,22 @@ class Script:
                 data = file.read(4 * LARGEST_SCRIPT + 1)
         except IsADirectoryError as error:
             raise ScriptError(f"{path}: this is a folder; a script is one file") from error
-        except (OSError, ValueError) as error:  # the second where a name holds a NUL
+        except (OSError, ValueError) as error:  # the second if the name contains a NUL
             reason = error.strerror if isinstance(error, OSError) else error
             raise ScriptError(f"{path}: cannot be read: {reason}") from error
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise ScriptError(
-                f"{path}: this is not a text in UTF-8 (byte {error.start}). Is it a script?"
-            ) from error
+            raise ScriptError(f"{path}: this is not UTF-8 text (byte {error.start}). Is it a script?") from error
         return cls.parse(text, str(path), path.parent)
 
     @property
     def relations(self) -> dict[str, Relation]:
-        """Streams and tables by name in small letters."""
+        """Streams and tables by `name_key`."""
         return {name_key(name): each for name, each in (*self.streams.items(), *self.tables.items())}
 
     def read_statements(self, text: str) -> Iterator[Statement]:
-        """Read more statements, in the light of what is declared."""
+        """Read more statements, which may use what is already declared."""
         source = Text(text.removeprefix("\ufeff"), self.name)
         relations = self.relations
         queries = {name_key(name) for name in self.queries}
@@ -93,7 +91,7 @@ class Script:
             yield statement
 
     def with_statements(self, more: Iterable[Statement]) -> "Script":
-        """Return the script with more statements carried out."""
+        """Return the script with more statements applied."""
         streams, tables = dict(self.streams), dict(self.tables)
         queries, settings = dict(self.queries), dict(self.settings)
         for statement in more:
@@ -113,7 +111,7 @@ class Script:
 
 
 def folded(name: str) -> str:
-    """Return a name as file systems that ignore case compare it: names that are equal then share a folder.
+    """Return a name as file systems that ignore case compare it: equal ones would share a folder.
 
     >>> folded("Straße") == folded("STRASSE"), folded("a") == folded("b")
     (True, False)
@@ -122,10 +120,11 @@ def folded(name: str) -> str:
 
 
 def _check_folder(query: QueryDef, folders: Mapping[str, str], source: Text) -> None:
-    """Refuse a query whose results could not have a folder of their own."""
+    """Reject a query whose results could not have a folder of their own."""
     if query.name.startswith("_"):
         message = (
-            "the name of a query may not begin with _: results go to a folder of that name, and those are ours"
+            "the name of a query must not begin with _: its results have a folder of that name, and Penstock uses "
+            "folders with _ itself"
         )
         source.fail(message, query.span)
     other = folders.get(folded(query.name))

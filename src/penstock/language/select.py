@@ -1,4 +1,4 @@
-"""The SELECT of a query: windows are taken out, sqlglot reads the rest, what is not built is refused by name."""
+"""Parser of SELECT: takes windows out, lets sqlglot parse the rest, rejects unsupported clauses by name."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,32 +21,32 @@ from penstock.language.values import is_whole, microseconds
 
 MOST_ROWS = 10**9
 _FRAMES = 1100
-"""Calls of the parser inside each other: a function of a function takes some 25."""
+"""Recursion depth allowed to the parser; each nested function call takes about 25."""
 
 REFUSED_CLAUSES = {
-    "with_": "WITH is refused: subqueries are not built yet. Write one SELECT",
-    "distinct": "DISTINCT is refused: it would have to remember every row there ever was",
-    "group": "GROUP BY is refused: aggregates are not built yet",
-    "having": "HAVING is refused: aggregates are not built yet",
-    "qualify": "QUALIFY is refused: window functions are not built yet",
-    "windows": "WINDOW is refused: window functions are not built yet",
-    "order": "ORDER BY is refused: a continuous query has no end at which its rows could be sorted",
-    "sort": "SORT BY is refused: a continuous query has no end at which its rows could be sorted",
-    "cluster": "CLUSTER BY is refused: a continuous query has no end at which its rows could be sorted",
-    "distribute": "DISTRIBUTE BY is refused: Penstock decides where rows are worked on",
-    "limit": "LIMIT is refused: a continuous query has no end; DROP QUERY stops it",
-    "offset": "OFFSET is refused: a continuous query begins at its start sequence",
-    "laterals": "LATERAL is refused: it is not built yet",
-    "into": "INTO is refused: results go where `--out` says",
-    "hint": "hints are refused: Penstock decides how a query runs",
-    "sample": "TABLESAMPLE is refused: it is not built yet",
-    "kind": "this form of SELECT is refused",
+    "with_": "WITH is not supported: subqueries are not implemented yet. Write one SELECT",
+    "distinct": "DISTINCT is not supported: it would have to remember every row",
+    "group": "GROUP BY is not supported: aggregates are not implemented yet",
+    "having": "HAVING is not supported: aggregates are not implemented yet",
+    "qualify": "QUALIFY is not supported: window functions are not implemented yet",
+    "windows": "WINDOW is not supported: window functions are not implemented yet",
+    "order": "ORDER BY is not supported: a continuous query has no end at which its rows could be sorted",
+    "sort": "SORT BY is not supported: a continuous query has no end at which its rows could be sorted",
+    "cluster": "CLUSTER BY is not supported: a continuous query has no end at which its rows could be sorted",
+    "distribute": "DISTRIBUTE BY is not supported: Penstock decides where rows are processed",
+    "limit": "LIMIT is not supported: a continuous query has no end; DROP QUERY stops it",
+    "offset": "OFFSET is not supported: a continuous query begins at its start sequence",
+    "laterals": "LATERAL is not supported yet",
+    "into": "INTO is not supported: results go where `--out` says",
+    "hint": "hints are not supported: Penstock decides how a query runs",
+    "sample": "TABLESAMPLE is not supported yet",
+    "kind": "this form of SELECT is not supported",
 }
 KNOWN_CLAUSES = {"expressions", "from_", "joins", "where"}
 _CLAUSES = (TokenType.SELECT, TokenType.FROM, TokenType.JOIN, TokenType.ON, TokenType.WHERE)
 _SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _BEFORE_JSON = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
-_NOT_BEHIND_COMMA = (
+_NOT_AFTER_COMMA = (
     TokenType.ALIAS,
     TokenType.COMMA,
     TokenType.FROM,
@@ -58,7 +58,7 @@ _NOT_BEHIND_COMMA = (
 
 @dataclass(frozen=True)
 class Parsed:
-    """A SELECT as a tree, and the windows by the offset at which their stream's name begins."""
+    """A SELECT as a tree, and its windows by the offset of their stream's name."""
 
     text: Text
     tree: exp.Select
@@ -67,7 +67,7 @@ class Parsed:
 
 
 def parsed_select(tokens: Tokens) -> Parsed:
-    """Read the tokens of a SELECT."""
+    """Parse the tokens of a SELECT."""
     text = tokens.text
     _check_start(tokens)
     kept, windows = _cut_windows(tokens)
@@ -77,17 +77,17 @@ def parsed_select(tokens: Tokens) -> Parsed:
             trees = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(kept, text.content)
     except ParseError as error:
         _fail_parse(text, error, tokens.span)
-    except (RecursionError, TokenError):  # the second is what sqlglot's tokenizer makes of the first
+    except (RecursionError, TokenError):  # sqlglot's tokenizer turns the first into the second
         text.fail("this query is nested too deeply", tokens.span)
-    except (ValueError, LookupError, AttributeError, TypeError):  # sqlglot's own
-        text.fail("SQL was expected, and something in here cannot be read", tokens.span)
+    except (ValueError, LookupError, AttributeError, TypeError):  # raised inside sqlglot
+        text.fail("expected SQL, but a part of this cannot be read", tokens.span)
     tree = trees[0]
     if len(trees) != 1 or not isinstance(tree, exp.Select):
         word = next((token for token in kept if token.token_type in _SETS), kept[0])
-        text.fail(f"{word.text.upper()} is refused: a query is one SELECT … FROM … WHERE …", span_of(word))
+        text.fail(f"{word.text.upper()} is not supported: a query is one SELECT … FROM … WHERE …", span_of(word))
     for clause, value in tree.args.items():
         if value and clause not in KNOWN_CLAUSES:
-            message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is refused: it is not built yet")
+            message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is not supported yet")
             text.fail(message, _clause_span(tokens, message))
     span = tokens.span
     return Parsed(text, tree, windows, text.content[span.start : span.stop])
@@ -95,7 +95,7 @@ def parsed_select(tokens: Tokens) -> Parsed:
 
 @contextmanager
 def _room_to_recurse() -> Iterator[None]:
-    """Let the parser recurse as deep as in a plain program, however deep the caller is itself."""
+    """Give the parser the same recursion depth, however deep the caller is itself."""
     before = sys.getrecursionlimit()
     frame, depth = sys._getframe(), 0
     while frame.f_back is not None:
@@ -112,7 +112,7 @@ def _check_start(tokens: Tokens) -> None:
     if word == "WITH":
         tokens.fail(REFUSED_CLAUSES["with_"])
     if word == "VALUES":
-        tokens.fail("VALUES is refused: a query reads streams. CREATE TABLE holds rows that stay")
+        tokens.fail("VALUES is not supported: a query reads streams. Store constant rows with CREATE TABLE")
     if word != "SELECT":
         tokens.fail(f"expected SELECT after AS, not {tokens.seen()}")
     if len(tokens.tokens) > 1 and tokens.tokens[1].token_type == TokenType.ALIAS:
@@ -120,36 +120,38 @@ def _check_start(tokens: Tokens) -> None:
 
 
 def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
-    """Refuse signs that sqlglot would read in a way of its own."""
+    """Reject tokens that sqlglot would read differently from Spark."""
     for place, token in enumerate(tokens, start=1):
         if token.token_type == TokenType.COLON:
             _check_colon(text, tokens, place - 1)
         if token.token_type == TokenType.PIPE_GT:
-            text.fail("|> is refused: a query is one SELECT … FROM … WHERE …", span_of(token))
+            text.fail("|> is not supported: a query is one SELECT … FROM … WHERE …", span_of(token))
         if token.token_type == TokenType.DCOLON and text.content[token.start] != ":":
-            # 7L is no CAST(7 AS BIGINT): Spark counts the digits of a literal where it meets a DECIMAL
-            text.fail("a letter behind a number is refused: write CAST(7 AS BIGINT) or the like", span_of(token))
+            # 7L is not CAST(7 AS BIGINT): beside a DECIMAL, Spark counts the digits of a literal
+            text.fail(
+                "a letter after a number is not supported: write CAST(7 AS BIGINT), for example", span_of(token)
+            )
         if token.token_type == TokenType.COMMA and (
-            place == len(tokens) or tokens[place].token_type in _NOT_BEHIND_COMMA
+            place == len(tokens) or tokens[place].token_type in _NOT_AFTER_COMMA
         ):
-            text.fail("something is missing behind this comma", span_of(token))
+            text.fail("something is missing after this comma", span_of(token))
 
 
 def _check_colon(text: Text, tokens: Sequence[Token], place: int) -> None:
-    """Refuse ``js:a``, a part of JSON to others, which sqlglot reads as ``js AS a``."""
+    """Reject ``js:a``, which in other systems is a part of JSON, and which sqlglot reads as ``js AS a``."""
     before, behind = tokens[max(place - 1, 0)], tokens[min(place + 1, len(tokens) - 1)]
     if before.token_type in _BEFORE_JSON:
         column = before.text if before.token_type in (TokenType.VAR, TokenType.IDENTIFIER) else "…"
         name = behind.text[:40] if behind.token_type in (TokenType.VAR, TokenType.IDENTIFIER) else "name"
         text.fail(
-            f"{column}:{name} is refused: write get_json_object({column}, '$.{name}') for a part of JSON, or AS "
-            "before another name",
+            f"{column}:{name} is not supported: write get_json_object({column}, '$.{name}') for a part of JSON, "
+            "or AS before an alias",
             Span(before.start, behind.end + 1),
         )
 
 
 def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
-    """Return where an expression stands in the text, from the places that sqlglot kept."""
+    """Return the place of an expression in the text, from the offsets in its nodes."""
     places = [each.meta for each in node.walk() if "start" in each.meta]
     if not places:
         return otherwise
@@ -157,8 +159,8 @@ def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
 
 
 def _clause_span(tokens: Tokens, message: str) -> Span:
-    """Return where the words stand with which the message about a clause begins, or the whole query."""
-    words = message.split(" is refused")[0]
+    """Return the place of the keywords with which the message about a clause begins, or the whole query."""
+    words = message.split(" is not supported")[0]
     for token in reversed(tokens.tokens):
         plain = token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
         said = " ".join(token.text.upper().split()) if plain else ""
@@ -175,30 +177,31 @@ def _fail_parse(text: Text, error: ParseError, otherwise: Span) -> NoReturn:
     if "function" in details:
         said = _arguments_of(details["function"])
     elif "Required" in said:
-        said = "something is missing behind this"
+        said = "something is missing after this"
     elif said.startswith("Expecting ") and len(said) < 40:
         said = f"expected {said.removeprefix('Expecting ')} here"
     elif said.startswith("Expected table name"):
-        said = "expected the name of a stream or a table behind this"
+        said = "expected the name of a stream or a table after this"
     else:
-        said = "SQL was expected, and this does not fit here"
+        said = "this is not valid SQL here"
     span = Span(details["start"], details["end"] + 1) if "start" in details else otherwise
     text.fail(said, span)
 
 
 def _arguments_of(name: str) -> str:
-    """Return what to say of a call whose arguments cannot be."""
+    """Return the message about a call with wrong arguments."""
     known = functions.FUNCTIONS.get(name.lower())
     if name.lower() in functions.SPECIAL or known is not None:
         return f"{name.upper()} takes {functions.SPECIAL.get(name.lower()) or known.count}"  # type: ignore[union-attr]
     if name.lower() in NAMES:
         return f"{name.upper()} takes 1 argument: it is a cast, as in CAST(… AS {NAMES[name.lower()]})"
     hint = functions.INSTEAD.get(name.lower(), "")
-    return f"{name[:40]!r} is not known here.{hint and ' '}{hint or nearest(name.lower(), functions.NAMES)}"
+    hint = f" {hint}" if hint else nearest(name.lower(), functions.NAMES)
+    return f"unknown function or expression {name[:40]!r}.{hint}"
 
 
 def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef, Span]]]:
-    """Take every ``[ROWS n]`` and ``[RANGE n unit]`` out, each with the name it stands behind."""
+    """Take out every ``[ROWS n]`` and ``[RANGE n unit]``; return the other tokens, and windows by their stream."""
     if all(token.token_type != TokenType.L_BRACKET for token in tokens.tokens):
         return list(tokens.tokens), {}
     kept: list[Token] = []
@@ -214,13 +217,13 @@ def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef
         stop = rest.here.stop
         rest.expect("]", "after the window")
         if not kept or kept[-1].start in windows:
-            tokens.text.fail("a window stands behind the name of a stream: packets [ROWS 100] AS p", start)
+            tokens.text.fail("a window must follow the name of a stream: packets [ROWS 100] AS p", start)
         windows[kept[-1].start] = (window, Span(start.start, stop))
     return kept, windows
 
 
 def _begins_window(before: Sequence[Token], rest: Tokens) -> bool:
-    """Return whether what stands behind a bracket is a window, and no element such as ``arr[rows + 1]``."""
+    """Return whether a bracket begins a window, and not an element such as ``arr[rows + 1]``."""
     if rest.word() not in ("ROWS", "RANGE"):
         return False
     behind = rest.tokens[rest.place + 1] if rest.place + 1 < len(rest.tokens) else None
@@ -238,7 +241,7 @@ def _window(rest: Tokens) -> WindowDef:
     amount = rest.next
     if amount is None or amount.token_type != TokenType.NUMBER:
         if amount is not None and amount.token_type != TokenType.STRING and is_whole(amount.text[0]):
-            rest.fail(f"expected a number after {kind}, not {rest.seen()}: write a blank between it and the unit")
+            rest.fail(f"expected a number after {kind}, not {rest.seen()}: write a space between it and the unit")
         rest.fail(f"expected a number after {kind}, not {rest.seen()}")
     span = rest.here
     rest.take()
@@ -250,7 +253,7 @@ def _window(rest: Tokens) -> WindowDef:
     if unit is None or unit.token_type == TokenType.R_BRACKET:
         rest.fail("expected a unit of time after the number, as in [RANGE 5 SECONDS]")
     if unit.token_type == TokenType.DCOLON:  # 5s is 5::SMALLINT to Spark
-        rest.fail("write a blank between the number and its unit: [RANGE 5 s]")
+        rest.fail("write a space between the number and its unit: [RANGE 5 s]")
     rest.take()
     try:
         return WindowDef("range", microseconds(amount.text, unit.text))

@@ -1,4 +1,4 @@
-"""SET name = value: the settings there are, what they mean, and what they may be."""
+"""SET name = value: all settings, with their descriptions and the checks of their values."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from penstock.language.values import UNITS_US, Value, duration, size, unit_of
 
 
 class Roll(NamedTuple):
-    """When a result file is closed and another begun: at a size, or at an age."""
+    """When a result file is closed and a new one started: at a size, or at an age."""
 
     bytes: int = 64 * 1000 * 1000
     seconds: float = math.inf
@@ -24,7 +24,7 @@ class Roll(NamedTuple):
         size_given = time_given = None
         for part in str(value).split(","):
             if not isinstance(value, str) or not unit_of(part):
-                raise ValueError("must be a size, a time or both, as '64MB', '1 min' or '64MB, 1 min'")
+                raise ValueError("must be a size, a time or both, such as '64MB', '1 min' or '64MB, 1 min'")
             is_time = unit_of(part).upper() in UNITS_US
             if (time_given if is_time else size_given) is not None:
                 raise ValueError(f"{value!r} has two {'times' if is_time else 'sizes'}")
@@ -33,7 +33,7 @@ class Roll(NamedTuple):
             else:
                 size_given = size(part)
         if time_given == 0:
-            raise ValueError("a file needs some time to be written: give more than 0")
+            raise ValueError("the time must be above 0")
         return cls(size_given or cls().bytes, time_given or cls().seconds)
 
 
@@ -67,24 +67,33 @@ def _roll(value: Value) -> str:
 
 
 SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
-    "policy": (_policy, "the scheduling policy, as `penstock policies` lists them"),
-    "qos": (_text, "goals for the choice of the policy, as 'minimize avg_response 0.7, minimize queue_size 0.3'"),
-    "selector": (_text, "what chooses the policy by the goals: 'foresight' unless set; 'none': the policy stays"),
-    "candidates": (_text, "the policies to choose from, as 'fifo, bsd.every(20), chain'"),
-    "memory": (size, "bytes that may wait in queues before sources stop reading, as '512MB'"),
-    "shed": (_truth, "whether rows may be dropped under overload; unset: if `memory` is set and nothing drains"),
-    "chunk_rows": (_whole, "most rows of a chunk"),
-    "batch_rows": (_whole, "most rows one run of a unit takes (limited service); unset: all that wait"),
-    "groups": (_truth, "whether queries that differ only in constants run as one; true unless set"),
-    "optimize": (_truth, "whether joins of several streams run in the order that costs least; true unless set"),
-    "in_flight": (_whole, "how many jobs run at the same time"),
-    "quantum": (duration, "how long a train of several units may take, as '500 ms'; 0: one unit a job"),
+    "policy": (_policy, "the scheduling policy, one of those that `penstock policies` lists"),
+    "qos": (
+        _text,
+        "goals for the choice of policy, such as 'minimize avg_response 0.7, minimize queue_size 0.3'",
+    ),
+    "selector": (_text, "how the policy is chosen by the goals: by default 'foresight'; 'none': not at all"),
+    "candidates": (_text, "the policies to choose from, such as 'fifo, bsd.every(20), chain'"),
+    "memory": (size, "bytes that may wait in queues before sources stop reading, such as '512MB'"),
+    "shed": (
+        _truth,
+        "whether rows may be dropped under overload; by default if `memory` is set, unless draining",
+    ),
+    "chunk_rows": (_whole, "maximum number of rows in a chunk"),
+    "batch_rows": (
+        _whole,
+        "maximum rows that a run of a unit takes (limited service); by default all that wait",
+    ),
+    "groups": (_truth, "whether queries that differ only in constants run as one; by default true"),
+    "optimize": (_truth, "whether joins of several streams run in the cheapest order; by default true"),
+    "in_flight": (_whole, "the number of jobs that run at the same time"),
+    "quantum": (duration, "how long a train of several units may take, such as '500 ms'; 0: one unit per job"),
     "publish": (
         duration,
-        "how often results are published to the queries' folders: '5 s' unless set; 0: at the end",
+        "how often results are published to the queries' folders: by default '5 s'; 0: at the end",
     ),
-    "roll": (_roll, "when a result file is closed: at a size, an age or both; '64MB' unless set"),
-    "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, as '100 ms'"),
+    "roll": (_roll, "when a result file is closed: at a size, an age or both; by default '64MB'"),
+    "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, such as '100 ms'"),
 }
 
 

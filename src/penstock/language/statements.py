@@ -1,4 +1,4 @@
-"""What a script is made of, as values: streams, tables, queries, settings."""
+"""Statements of a script as values: streams, tables, queries, settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ CONSTANTS = "constants"
 
 @dataclass(frozen=True)
 class Column:
-    """A declared column; `path` says where in nested data it is found, if not by its name."""
+    """A declared column; `path` says where it is in nested data, if not under its name."""
 
     name: str
     type: ColumnType
@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Relation:
-    """What a query can read: its columns, where its rows come from, and the options of that source."""
+    """A stream or a table: its columns, the kind of its source, and the options of that source."""
 
     name: str
     columns: tuple[Column, ...]
@@ -36,7 +36,7 @@ class Relation:
     span: Span = field(default=Span(0, 0), compare=False)
 
     def column(self, name: str) -> Column | None:
-        """Return the column of that name, whatever its case."""
+        """Return the column of that name, ignoring case."""
         return self._by_name.get(name_key(name))
 
     @cached_property
@@ -51,7 +51,7 @@ class Relation:
 
     @property
     def row_bytes(self) -> int:
-        """About how much a row takes."""
+        """The estimated size of a row."""
         return sum(column.type.bytes for column in self.columns) or 1
 
 
@@ -61,7 +61,7 @@ class StreamDef(Relation):
 
     @property
     def timestamp(self) -> str | None:
-        """The column that holds the event time, if one does."""
+        """The column that holds the event time, if there is one."""
         return self.options.get("timestamp")
 
     @property
@@ -71,17 +71,17 @@ class StreamDef(Relation):
 
     @property
     def idle_us(self) -> int | None:
-        """After how long a silence the stream holds nobody back."""
+        """After how long a silence the stream's watermark moves on."""
         return self.options.get("idle")
 
 
 @dataclass(frozen=True)
 class TableDef(Relation):
-    """CREATE TABLE: stored, read once."""
+    """CREATE TABLE: a stored table, read once."""
 
     @property
     def is_constants(self) -> bool:
-        """Whether it is not a script's own, but holds the constants of a group of queries."""
+        """Whether it holds the constants of a group of queries, and is not declared in a script."""
         return self.source == CONSTANTS
 
 
@@ -106,7 +106,7 @@ class FromItem:
 
     @property
     def is_stream(self) -> bool:
-        """Whether rows keep coming."""
+        """Whether it is a stream."""
         return isinstance(self.relation, StreamDef)
 
 
@@ -120,7 +120,7 @@ class Output:
 
 @dataclass(frozen=True)
 class QueryDef:
-    """CREATE QUERY, resolved and checked: what it reads, what it keeps, what it returns."""
+    """CREATE QUERY, resolved and checked: its FROM items, conditions and result columns."""
 
     name: str
     items: tuple[FromItem, ...]
@@ -131,7 +131,7 @@ class QueryDef:
 
     @property
     def streams(self) -> tuple[FromItem, ...]:
-        """The streams among what it reads, in the order of FROM."""
+        """The streams that it reads, in the order of FROM."""
         return tuple(item for item in self.items if item.is_stream)
 
 

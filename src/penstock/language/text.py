@@ -1,4 +1,4 @@
-"""The text of a script, and errors that point into it."""
+"""The text of a script, and error messages that point into it."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import NoReturn
 from penstock.errors import ScriptError
 
 LONGEST_LINE = 160
-"""Characters of a line that an error shows; of a longer one, the part around the place."""
+"""Characters of a line that an error shows; of a longer line, it shows the part around the place."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the text: offsets of its first character and of the one behind its last."""
+    """A range of the text: the offset of its first character, and of the one after its last."""
 
     start: int
     stop: int
@@ -21,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Text:
-    """A script as written, and the name it goes by in errors.
+    """A script as written, and its name in error messages.
 
     >>> text = Text("SELECT srx", "a.sql")
     >>> text.fail("there is no column 'srx'.", Span(7, 10))
@@ -39,12 +39,12 @@ class Text:
         return [0, *(place + 1 for place, char in enumerate(self.content) if char == "\n")]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, both from 1."""
+        """Return line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset) - 1
         return line + 1, offset - self._line_starts[line] + 1
 
     def fail(self, message: str, span: Span) -> NoReturn:
-        """Raise the error, with the line and a caret below what is wrong."""
+        """Raise a `ScriptError` with the line and a caret below the span."""
         raise ScriptError(self.pointed(message, span))
 
     def pointed(self, message: str, span: Span) -> str:

@@ -1,4 +1,4 @@
-"""Times written as strings, as Spark reads them in a CAST; those without a date would depend on the day."""
+"""Times as strings that Spark can cast. A time without a date would depend on the day, so it is not accepted."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""From text to statements' tokens: what is not a script at all is refused here."""
+"""Tokenizer of scripts: splits a text into the tokens of its statements, and rejects what is not a script."""
 
 import re
 import unicodedata
@@ -14,16 +14,16 @@ from penstock.language.dialect import DIALECT
 from penstock.language.text import Span, Text
 
 LONGEST_NAME = 200
-"""Bytes of a name; those of queries become folders."""
+"""Maximum bytes of a name; names of queries become folders."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff]")
 _NOT_HEX = re.compile(r"Numeric string contains invalid characters from \d+:(\d+)$")
 
 LARGEST_SCRIPT = 8 * 1024 * 1024
-"""Characters of a script: some 50,000 queries."""
+"""Maximum characters of a script: about 50,000 queries."""
 
 
 def statements(text: Text) -> Iterator["Tokens"]:
-    """Return the tokens of every statement; empty ones are left out."""
+    """Return the tokens of every statement that is not empty."""
     _check_text(text)
     try:
         tokens = DIALECT.tokenize(text.content)
@@ -58,15 +58,15 @@ def _fail_tokens(text: Text, error: TokenError) -> NoReturn:
 def _check_text(text: Text) -> None:
     if len(text.content) > LARGEST_SCRIPT:
         raise ScriptError(
-            f"{text.name}: a script has {LARGEST_SCRIPT:,} characters at most, this has {len(text.content):,}"
+            f"{text.name}: a script can have at most {LARGEST_SCRIPT:,} characters, not {len(text.content):,}"
         )
     control = _CONTROL.search(text.content)
     if control is not None:
-        text.fail("this is not a text: it holds a control character. Is it a script?", Span(*control.span()))
+        text.fail("this is not text: it contains a control character. Is it a script?", Span(*control.span()))
 
 
 def span_of(token: Token) -> Span:
-    """Return where a token stands."""
+    """Return the place of a token."""
     return Span(token.start, token.end + 1)
 
 
@@ -80,19 +80,19 @@ class Tokens:
 
     @property
     def span(self) -> Span:
-        """Where the whole statement stands."""
+        """The place of the whole statement."""
         return Span(self.tokens[0].start, self.tokens[-1].end + 1)
 
     @property
     def here(self) -> Span:
-        """Where the next token stands, or the end of the statement."""
+        """The place of the next token, or of the end of the statement."""
         if self.place < len(self.tokens):
             return span_of(self.tokens[self.place])
         return Span(self.tokens[-1].end + 1, self.tokens[-1].end + 2)
 
     @property
     def behind(self) -> int:
-        """Where what was read last ends."""
+        """The offset where the last token read ends."""
         return self.tokens[self.place - 1].end + 1
 
     @property
@@ -106,7 +106,7 @@ class Tokens:
         return None if self.done else self.tokens[self.place]
 
     def word(self) -> str:
-        """Return the next token in capitals, without reading it; nothing at the end."""
+        """Return the next token in upper case, without reading it; an empty string at the end."""
         token = self.next
         if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
@@ -121,7 +121,7 @@ class Tokens:
         return token
 
     def took(self, word: str) -> bool:
-        """Read `word` if it is next, and say whether it was."""
+        """Read `word` if it is next, and return whether it was."""
         if self.word() == word:
             self.place += 1
             return True
@@ -133,7 +133,7 @@ class Tokens:
             self.fail(f"expected {word} {where}, not {self.seen()}")
 
     def expect_one_of(self, words: Sequence[str], where: str) -> str:
-        """Read one of `words` and return it, or fail with the nearest."""
+        """Read one of `words` and return it, or fail and suggest the nearest."""
         word = self.word()
         if word not in words:
             listed = ", ".join(words[:-1]) + f" or {words[-1]}" if len(words) > 1 else words[0]
@@ -142,14 +142,14 @@ class Tokens:
         return word
 
     def quotable_name(self, what: str) -> tuple[str, Span]:
-        """Read a name that may be anything in back-quotes: `id.orig_h`, `user agent`."""
+        """Read a name that in backticks may be anything: `id.orig_h`, `user agent`."""
         token = self.next
         if token is None or token.token_type != TokenType.IDENTIFIER or not token.text.strip():
-            return self.name(what, "; in back-quotes also others, as in `id.orig_h`")
+            return self.name(what, "; in backticks, any other name, as in `id.orig_h`")
         return self._checked_name(token, what)
 
     def name(self, what: str, also: str = "") -> tuple[str, Span]:
-        """Read a name: letters, digits and underscores, plain or in back-quotes."""
+        """Read a name: letters, digits and underscores, plain or in backticks."""
         token = self.next
         written = "" if token is None else unicodedata.normalize("NFC", token.text)
         plain = written.replace("_", "a").isalnum() and not written[0].isdigit()
@@ -161,18 +161,18 @@ class Tokens:
 
     def _checked_name(self, token: Token, what: str) -> tuple[str, Span]:
         if token.text.startswith("__"):
-            self.fail(f"the name of {what} may not begin with two underscores: Penstock uses those itself")
+            self.fail(f"the name of {what} must not begin with two underscores: Penstock uses such names itself")
         if len(token.text.encode()) > LONGEST_NAME:
-            self.fail(f"the name of {what} is too long: {LONGEST_NAME} bytes at most")
+            self.fail(f"the name of {what} is too long: at most {LONGEST_NAME} bytes")
         self.place += 1
         return token.text, span_of(token)
 
     def seen(self) -> str:
-        """Return what stands here, for a message."""
+        """Return the next token, for a message."""
         return "the end of the statement" if self.next is None else f"{self.next.text[:40]!r}"
 
     def rest(self) -> "Tokens":
-        """Return what was not read yet."""
+        """Return the tokens that were not read yet."""
         return Tokens(self.text, self.tokens[self.place :])
 
     def expect_end(self) -> None:

@@ -1,4 +1,4 @@
-"""Column types, and the families of them that the check of expressions tells apart."""
+"""Column types, and the type families that the check of expressions distinguishes."""
 
 import re
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ NAMES: dict[str, str] = {
     "decimal": "DECIMAL",
     "numeric": "DECIMAL",
 }
-"""From the words a script may use to Spark's own."""
+"""Spark's types, by the names that a script may use."""
 
 MOST_DIGITS = 38
-"""Of a DECIMAL, and of a number without an exponent: Spark reads one that is too large for a BIGINT as DECIMAL."""
-NO_DECIMAL = f"DECIMAL has 1 to {MOST_DIGITS} digits, of which some can be behind the point"
+"""Of a DECIMAL, and of a number without an exponent: if too large for a BIGINT, Spark reads it as DECIMAL."""
+NO_DECIMAL = f"DECIMAL has 1 to {MOST_DIGITS} digits in all, and no more than those after the point"
 
 
 def is_decimal(precision: int, scale: int = 0) -> bool:
-    """Return whether there is a DECIMAL with so many digits, and so many of them behind the point.
+    """Return whether a DECIMAL can have `precision` digits, `scale` of them after the point.
 
     >>> is_decimal(38, 38), is_decimal(39), is_decimal(3, 4), is_decimal(0)
     (True, False, False, False)
@@ -106,7 +106,7 @@ class ColumnType:
 
     @property
     def family(self) -> Family:
-        """What may be done with it."""
+        """The type family, which says what may be done with it."""
         return _FAMILIES.get(self.name.split("<")[0], "number")
 
     @property
@@ -136,12 +136,12 @@ class ColumnType:
 
     @property
     def bytes(self) -> int:
-        """About how much a value takes."""
+        """The estimated size of a value."""
         return _SIZES.get(self.name.split("<")[0], 8)
 
 
 def _parts_of(words: list[str]) -> tuple[str, dict[str, ColumnType]]:
-    """Return the word that a type begins with, and the types inside: by field, or as `key` and `value`."""
+    """Return the first word of a type, and the types inside: by field, or as `key` and `value`."""
     outer, depth, start, name = words[0], 0, 2, ""
     inner: dict[str, ColumnType] = {}
     for place in range(1, len(words)):
@@ -161,7 +161,7 @@ def _parts_of(words: list[str]) -> tuple[str, dict[str, ColumnType]]:
 
 
 def called(family: Family) -> str:
-    """Return the family's name as a sentence uses it."""
+    """Return the name of a family with its article, for messages."""
     return {
         "number": "a number",
         "text": "a string",

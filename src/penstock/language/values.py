@@ -1,10 +1,10 @@
-"""Values in WITH (...) and SET: durations, sizes, numbers, each with its unit."""
+"""Values in WITH (...) and SET: numbers, durations and sizes with units."""
 
 import re
 from fractions import Fraction
 
 Value = str | int | float | bool
-"""What may stand behind = in a script."""
+"""A value after = in a script."""
 
 UNITS_US: dict[str, int] = {
     **dict.fromkeys(("US", "MICROSECOND", "MICROSECONDS"), 1),
@@ -38,7 +38,7 @@ def microseconds(amount: str, unit: str) -> int:
     """
     known = UNITS_US.get(unit.upper())
     if known is None:
-        raise ValueError(f"{unit!r} is not a unit of time; there are us, ms, s, min, h, d and their full names")
+        raise ValueError(f"{unit!r} is not a unit of time; use us, ms, s, min, h, d or their full names")
     value = _number(amount) * known
     if value.denominator != 1:
         raise ValueError(f"{amount} {unit} is not a whole number of microseconds")
@@ -67,7 +67,7 @@ def size(value: object) -> int:
         amount, unit = _split(str(value))
     factor = BYTES.get(unit.upper() or "B")
     if factor is None:
-        raise ValueError(f"{unit!r} is not a unit of memory; there are {', '.join(BYTES)}")
+        raise ValueError(f"{unit!r} is not a unit of memory; use {', '.join(BYTES)}")
     found = _number(amount) * factor
     if found.denominator != 1 or not 0 < found <= LARGEST:
         raise ValueError(f"{value!r} is not a number of bytes")
@@ -75,7 +75,7 @@ def size(value: object) -> int:
 
 
 def unit_of(text: str) -> str:
-    """Return the unit in '512MB' or '5 s'; nothing in a plain number.
+    """Return the unit in '512MB' or '5 s'; an empty string for a plain number.
 
     >>> unit_of("512MB"), unit_of("5 s"), unit_of("5")
     ('MB', 's', '')

@@ -1,7 +1,7 @@
 """Operators, queries and the shared graph they form; paths, segments, progress charts, S, C, T, capacities."""
 
 from penstock.network.builder import NetworkBuilder
-from penstock.network.charts import Chain, ProgressChart
+from penstock.network.charts import EnvelopeSegment, ProgressChart
 from penstock.network.graph import Path
 from penstock.network.joins import semijoin_average
 from penstock.network.network import Network
@@ -10,8 +10,8 @@ from penstock.network.operator import Edge, Operator, Query, Stream, Window
 from penstock.network.segments import Segment
 
 __all__ = [
-    "Chain",
     "Edge",
+    "EnvelopeSegment",
     "Network",
     "NetworkBuilder",
     "Number",

@@ -1,4 +1,4 @@
-"""`NetworkBuilder`: put trees, joins and shared operators together by name, then freeze them."""
+"""`NetworkBuilder`: builds a network from streams, operators, joins and queries, by name."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,9 +10,9 @@ from penstock.network.operator import Kind, Operator, Query, Stream, Window, lis
 
 
 class NetworkBuilder:
-    """Collects the parts of a network. A call that fails adds nothing.
+    """Collects the parts of a network. A call that raises adds nothing.
 
-    Operators are added from the leaves up; using one as input twice, or in two queries, shares it.
+    Operators are added from the leaves up. One that is an input twice, or is used in two queries, is shared.
 
     >>> build = NetworkBuilder()
     >>> build.stream("left", rate=10), build.stream("right", rate=20)
@@ -54,7 +54,7 @@ class NetworkBuilder:
     ) -> str:
         """Add an operator with one input and return its name.
 
-        If the same `expression` over the same input is there already, that operator's name is returned.
+        If there is already an operator with the same `expression` over the same input, its name is returned.
         """
         return self._add(Operator(name, (source,), cost, selectivity, kind, size, (), expression))
 
@@ -71,8 +71,8 @@ class NetworkBuilder:
     ) -> str:
         """Add a join and return its name.
 
-        With windows (one for each input) `selectivity` is that of the predicate; without, it is outputs per
-        input tuple, whichever side that came from. The `cost` may differ by input.
+        With windows (one for each input), `selectivity` is that of the predicate; without, it is the number of
+        outputs per input tuple of any side. The `cost` may differ by input.
         """
         inputs = listed(sources, f"the inputs of operator {name!r}")
         held = listed(windows, f"the windows of operator {name!r}")
@@ -82,12 +82,12 @@ class NetworkBuilder:
         """Register a query whose result is the output of `root`."""
         query = Query(name, root)
         if name in self._queries:
-            raise NetworkError(f"the name {name!r} stands for more than one query")
+            raise NetworkError(f"more than one query is named {name!r}")
         check_root(query, self._operators, self._names)
         self._queries[name] = query
 
     def build(self) -> Network:
-        """Return the network; the builder can go on."""
+        """Return the network; more parts can be added afterwards."""
         return Network(
             tuple(self._streams.values()), tuple(self._operators.values()), tuple(self._queries.values())
         )
@@ -104,4 +104,4 @@ class NetworkBuilder:
 
     def _check_new(self, name: str) -> None:
         if name in self._names:
-            raise NetworkError(f"the name {name!r} stands for more than one stream or operator")
+            raise NetworkError(f"more than one stream or operator is named {name!r}")

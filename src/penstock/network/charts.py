@@ -1,4 +1,4 @@
-"""Progress charts and their lower envelopes (BBDM03 §3): the geometry behind Chain."""
+"""Progress charts and their lower envelopes (BBDM03 §3), by which the Chain policy ranks operators."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,8 +8,8 @@ from penstock.network.numbers import Number
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Operators `start` up to `stop` (exclusive), one segment of the envelope: `drop` memory in `span` time."""
+class EnvelopeSegment:
+    """A segment of the lower envelope: operators `start` to `stop` (exclusive) release `drop` memory in `span`."""
 
     start: int
     stop: int
@@ -18,7 +18,7 @@ class Chain:
 
     @property
     def slope(self) -> Number:
-        """Memory released per unit time along the chain: the priority of each of its operators."""
+        """Memory released per unit time along the segment: the priority of each of its operators."""
         return self.drop / self.span
 
 
@@ -29,7 +29,7 @@ class ProgressChart:
     The first point is (0, size of the tuple); the last has size 0, because the root's output leaves at once.
 
     >>> chart = ProgressChart(((0, 1), (1, 0.5), (4, 0.4), (5, 0)))
-    >>> [(chain.start, chain.stop) for chain in chart.envelope()]
+    >>> [(segment.start, segment.stop) for segment in chart.envelope()]
     [(0, 1), (1, 3)]
     """
 
@@ -38,23 +38,25 @@ class ProgressChart:
     def __post_init__(self) -> None:
         times = [time for time, _ in self.points]
         if len(times) < 2 or times != sorted(times):
-            raise NetworkError("a progress chart needs two points or more, in the order of time")
+            raise NetworkError("a progress chart needs at least two points, in the order of time")
         if self.points[-1][1] != 0:
-            raise NetworkError("the last point of a progress chart has size 0")
+            raise NetworkError("the last point of a progress chart must have size 0")
 
-    def envelope(self) -> tuple[Chain, ...]:
-        """Return the chains of the lower envelope: each ends at the steepest-descent point from its start.
+    def envelope(self) -> tuple[EnvelopeSegment, ...]:
+        """Return the segments of the lower envelope: each ends at the steepest-descent point from its start.
 
-        Operators are joined from left to right: one that is steeper than the chain before it belongs to it. An
-        equally steep one does not, so that ties go to the nearest point.
+        Operators are merged from left to right: one that is steeper than the segment before it joins that segment.
+        An equally steep one does not, so ties go to the nearest point.
         """
-        chains: list[Chain] = []
+        segments: list[EnvelopeSegment] = []
         for place, ((time, size), (later, smaller)) in enumerate(pairwise(self.points)):
-            if later == time:  # nothing reaches the operators from here on: they have nothing to release
-                return (*chains, Chain(place, len(self.points) - 1, 0, 1))
-            chain = Chain(place, place + 1, size - smaller, later - time)
-            while chains and chain.slope > chains[-1].slope:
-                before = chains.pop()
-                chain = Chain(before.start, chain.stop, before.drop + chain.drop, before.span + chain.span)
-            chains.append(chain)
-        return tuple(chains)
+            if later == time:  # no tuple reaches the operators from here on, so they release nothing
+                return (*segments, EnvelopeSegment(place, len(self.points) - 1, 0, 1))
+            segment = EnvelopeSegment(place, place + 1, size - smaller, later - time)
+            while segments and segment.slope > segments[-1].slope:
+                before = segments.pop()
+                segment = EnvelopeSegment(
+                    before.start, segment.stop, before.drop + segment.drop, before.span + segment.span
+                )
+            segments.append(segment)
+        return tuple(segments)

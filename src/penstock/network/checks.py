@@ -1,4 +1,4 @@
-"""What makes a network impossible, said with the name of the part that is wrong."""
+"""Checks of a network; every error names the part that is wrong."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,7 +7,7 @@ from penstock.network.operator import Operator, Query, Stream
 
 
 def check_parts(streams: Sequence[Stream], operators: Sequence[Operator], queries: Sequence[Query]) -> None:
-    """Raise if parts are of the wrong type, a name stands twice, or something named is not there."""
+    """Raise if parts have the wrong type, a name is used twice, or a name is unknown."""
     check_types(streams, Stream)
     check_types(operators, Operator)
     check_types(queries, Query)
@@ -24,7 +24,7 @@ def check_parts(streams: Sequence[Stream], operators: Sequence[Operator], querie
 
 
 def check_inputs(operator: Operator, known: Collection[str]) -> None:
-    """Raise if `operator` reads something that is not known."""
+    """Raise if `operator` reads an unknown stream or operator."""
     for source in operator.inputs:
         if source not in known:
             raise NetworkError(
@@ -52,11 +52,11 @@ def check_types(parts: Sequence[object], kind: type) -> None:
 
 
 def check_unique(names: Sequence[str], what: str) -> None:
-    """Raise if a name stands twice."""
+    """Raise if a name occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise NetworkError(f"the name {name!r} stands for more than one {what}")
+            raise NetworkError(f"more than one {what} is named {name!r}")
         seen.add(name)
 
 
@@ -83,22 +83,24 @@ def bottom_up(operators: Sequence[Operator]) -> tuple[Operator, ...]:
 def dependency_order(
     streams: Sequence[Stream], operators: Sequence[Operator], queries: Sequence[Query]
 ) -> tuple[Operator, ...]:
-    """Return the operators with inputs before users, otherwise as declared; raise for what cannot run.
+    """Return the operators with inputs before users, otherwise as declared; raise if they cannot run.
 
-    That is: a cycle, an operator that leads to no query, a range window over a stream of unknown rate.
+    They cannot with a cycle, an operator that leads to no query, or a range window over a stream of unknown rate.
     """
     ordered = bottom_up(operators)
     used = {query.root for query in queries}
     for operator in reversed(ordered):
         if operator.name not in used:
-            raise NetworkError(f"operator {operator.name!r} leads to no query; register one, or leave it out")
+            raise NetworkError(
+                f"operator {operator.name!r} leads to no query; register a query, or remove the operator"
+            )
         used.update(operator.inputs)
     _check_rates(streams, ordered)
     return ordered
 
 
 def _check_rates(streams: Sequence[Stream], ordered: Sequence[Operator]) -> None:
-    """A range window holds rate × range tuples, so every stream below one needs a rate."""
+    """Raise if a stream below a range window has no rate: the window holds rate × range tuples."""
     unknown: dict[str, str | None] = {s.name: s.name if s.rate is None else None for s in streams}
     for operator in ordered:
         without = [unknown[source] for source in operator.inputs]

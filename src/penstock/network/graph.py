@@ -1,4 +1,4 @@
-"""The shape of a network: what feeds what, which query ends where, and every path from a stream to a root."""
+"""The graph of a network: queues, roots of queries, and every path from a stream to a root."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,12 +13,12 @@ from penstock.network.operator import Edge, Operator, Query, Stream, listed
 Part = TypeVar("Part")
 
 SHAPE = ("query_place", "edges", "out_edges", "in_edges", "queries_at", "suffixes", "paths", "users")
-"""What is derived from names alone, whatever was measured."""
+"""Cached properties that depend on names alone, not on measures."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """The queues a tuple passes for one query, from where it stands (a stream, or mid-way) to the root."""
+    """The queues that a tuple passes for one query, from a stream or a queue inside the network to the root."""
 
     query: str
     edges: tuple[Edge, ...]
@@ -30,7 +30,7 @@ class Path:
 
     @property
     def source(self) -> str:
-        """Where the path begins: a stream, or the operator below its first queue."""
+        """The start of the path: a stream, or the operator below its first queue."""
         return self.edges[0].source
 
     def __str__(self) -> str:
@@ -39,10 +39,10 @@ class Path:
 
 @dataclass(frozen=True)
 class Graph:
-    """Streams, operators and queries that fit together; immutable, and checked as a whole when built.
+    """Streams, operators and queries; immutable, and checked as a whole when built.
 
-    Operators are kept in an order in which every input comes before its user; ids of queues and units
-    follow it, so that ties break the same way on every machine.
+    Operators are ordered so that every input comes before its user. Ids of queues and units follow this order, so
+    ties break the same way on every machine.
     """
 
     streams: tuple[Stream, ...] = ()
@@ -58,41 +58,41 @@ class Graph:
     def with_parts(
         self, streams: Iterable[Stream], operators: Iterable[Operator], queries: Iterable[Query]
     ) -> Self:
-        """Return the same shape with other measures; what is known of the shape is not derived again."""
+        """Return the same graph with other measures; cached properties of the graph are kept."""
         other = type(self)(tuple(streams), tuple(operators), tuple(queries))
         other.__dict__.update({name: self.__dict__[name] for name in SHAPE if name in self.__dict__})
         return other
 
     @cached_property
     def stream_by_name(self) -> Mapping[str, Stream]:
-        """Every stream under its name."""
+        """Every stream by its name."""
         return {stream.name: stream for stream in self.streams}
 
     @cached_property
     def operator_by_name(self) -> Mapping[str, Operator]:
-        """Every operator under its name."""
+        """Every operator by its name."""
         return {operator.name: operator for operator in self.operators}
 
     @cached_property
     def query_by_name(self) -> Mapping[str, Query]:
-        """Every query under its name."""
+        """Every query by its name."""
         return {query.name: query for query in self.queries}
 
     @cached_property
     def query_place(self) -> Mapping[str, int]:
-        """The place of each query among them all."""
+        """The index of each query."""
         return {query.name: index for index, query in enumerate(self.queries)}
 
     def operator(self, name: str) -> Operator:
-        """Return the operator called `name`."""
+        """Return the operator named `name`."""
         return _found(self.operator_by_name, name, "operator")
 
     def stream(self, name: str) -> Stream:
-        """Return the stream called `name`."""
+        """Return the stream named `name`."""
         return _found(self.stream_by_name, name, "stream")
 
     def query(self, name: str) -> Query:
-        """Return the query called `name`."""
+        """Return the query named `name`."""
         return _found(self.query_by_name, name, "query")
 
     @cached_property
@@ -121,7 +121,7 @@ class Graph:
 
     @cached_property
     def suffixes(self) -> Mapping[Edge, tuple[Path, ...]]:
-        """From every queue, each way up to a root: one path a query, more where a query is reached twice."""
+        """All paths from every queue to a root: one per query, more where a query is reached twice."""
         found: dict[Edge, tuple[Path, ...]] = {}
         for edge in reversed(self.edges):
             ends = [Path(query, (edge,)) for query in self.queries_at.get(edge.target, ())]

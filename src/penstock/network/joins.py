@@ -1,8 +1,8 @@
-"""Rates through a network, and what a tuple meets at a sliding-window join.
+"""Rates through a network, and outputs per tuple of sliding-window joins.
 
-A tuple that enters a join from one input meets what the windows of the other inputs hold: rate × range of a
-time window, the count of a row window (SCLP08 §5.2, BBDM03 §4.2.1). Rates of joins below joins follow by
-recursion. A row window counts the tuples that reach the join, as in BBDM03.
+A tuple that enters a join from one input is compared with the tuples in the windows of the other inputs: rate ×
+range for a time window, the count for a row window (SCLP08 §5.2, BBDM03 §4.2.1). Rates of joins below joins follow
+by recursion. A row window counts the tuples that reach the join, as in BBDM03.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def output_rates(graph: Graph) -> Rates:
 
 
 def outputs_per_tuple(operator: Operator, port: int, rates: Rates) -> Number:
-    """Return how many tuples `operator` makes of one that enters by `port`: S_J · (S_R V/τ_R) of SCLP08 §5.2."""
+    """Return the output tuples of `operator` per tuple that enters by `port`: S_J · (S_R V/τ_R) of SCLP08 §5.2."""
     made = operator.selectivity
     for other in range(len(operator.windows)):
         if other != port:
@@ -39,18 +39,18 @@ def outputs_per_tuple(operator: Operator, port: int, rates: Rates) -> Number:
 
 
 def tuples_held(operator: Operator, port: int, rates: Rates) -> Number:
-    """Return how many tuples wait in the window of one input: S_R · V/τ_R, or the row count."""
+    """Return how many tuples the window of one input holds: S_R · V/τ_R, or the row count."""
     window = operator.windows[port]
     if window.kind == "rows":
         return window.size
     rate = rates[operator.inputs[port]]
-    if rate is None:  # the network's checks refuse this
+    if rate is None:  # excluded by the checks of the network
         raise AssertionError(f"no rate below the range window of {operator.name}")
     return rate * window.size
 
 
 def fanouts(graph: Graph, rates: Rates) -> Mapping[Edge, Number]:
-    """Return for every queue how many tuples its operator makes of one that waits there."""
+    """Return for every queue the output tuples of its operator per waiting tuple."""
     return {edge: outputs_per_tuple(graph.operator(edge.target), edge.port, rates) for edge in graph.edges}
 
 

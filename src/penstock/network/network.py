@@ -1,4 +1,4 @@
-"""`Network`: the immutable operator network, and everything the papers derive from it."""
+"""`Network`: the immutable operator network, and the quantities that the papers derive from it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from penstock.errors import NetworkError
-from penstock.network.charts import Chain, ProgressChart
+from penstock.network.charts import EnvelopeSegment, ProgressChart
 from penstock.network.checks import bottom_up, check_types, check_unique
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
@@ -19,12 +19,12 @@ from penstock.network.sharing import SharedSet
 SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
 
-UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "chain_at")
-"""What is derived from measures, whatever the weights of queries."""
+UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "envelope_segment_at")
+"""Cached properties that depend on measures, but not on the weights of queries."""
 
 
 class Onward(NamedTuple):
-    """What a tuple at a queue has before it, by one path to the root (SCLP08 §2)."""
+    """Selectivity, cost and ideal time of one path from a queue to the root (SCLP08 §2)."""
 
     S: Number
     C: Number
@@ -49,13 +49,15 @@ class Network(Graph):
     ) -> Self:
         """Build single-stream queries from numbers: for each, (cost, selectivity) of its operators, leaf first.
 
-        Queries are called q1, q2, …, their operators q1.o1, q1.o2, …; all read `stream`, or the streams named
-        one for each query.
+        Queries are named q1, q2, …, their operators q1.o1, q1.o2, …. All read `stream`, or each its own of several
+        streams.
         """
         chains = listed(queries, "the queries")
         sources = (stream,) * len(chains) if isinstance(stream, str) else listed(stream, "the streams")
         if len(sources) != len(chains):
-            raise NetworkError(f"{len(chains)} queries and {len(sources)} streams; name one stream, or one each")
+            raise NetworkError(
+                f"{len(chains)} queries and {len(sources)} streams; give one stream for all, or one for each"
+            )
         names = dict.fromkeys((stream,) if isinstance(stream, str) else sources)
         streams = tuple(Stream(name, rate) for name in names)
         operators: list[Operator] = []
@@ -78,10 +80,11 @@ class Network(Graph):
     def register(
         self, query: str, root: str, operators: Iterable[Operator] = (), streams: Iterable[Stream] = ()
     ) -> Self:
-        """Return the network with one more query; operators that are already there are shared.
+        """Return the network with one more query; operators that already exist are shared.
 
-        An operator with an expression is there already if another computes the same of the same inputs, whatever
-        its name; the measures of the one that is there are kept. Without, a part of the same name must be equal.
+        An operator with an expression already exists if another computes the same from the same inputs, under
+        any name; the measures of the existing one are kept. Without an expression, operators of one name must be
+        equal.
         """
         new = listed(operators, "the new operators")
         check_types(new, Operator)
@@ -116,7 +119,7 @@ class Network(Graph):
         rates: Mapping[str, Number] | None = None,
         ideals: Mapping[str, Number] | None = None,
     ) -> Self:
-        """Return the same network with new measures, by name: what a running system has learnt.
+        """Return the same network with new measures, by name.
 
         >>> net = Network.chains([[(5.0, 1.0)]]).measured(selectivities={"q1.o1": 0.5})
         >>> net.S(net.paths[0])
@@ -125,7 +128,7 @@ class Network(Graph):
         costs, selectivities, rates, ideals = costs or {}, selectivities or {}, rates or {}, ideals or {}
         for given in (costs, selectivities, rates, ideals):
             if not isinstance(given, Mapping):
-                raise NetworkError(f"measures are given as a mapping from name to number, not {given!r}")
+                raise NetworkError(f"measures must be a mapping from name to number, not {given!r}")
         for name in (*costs, *selectivities):
             self.operator(name)
         for name in rates:
@@ -143,16 +146,16 @@ class Network(Graph):
         return self.with_parts(streams, operators, queries)
 
     def weighed(self, weights: Mapping[str, Number], greatest: Mapping[str, Number] | None = None) -> Self:
-        """Return the same network with these weights of queries; one that is not named counts 1.
+        """Return the same network with these weights of queries; the default is 1.
 
-        `greatest` is for queries that stand for several: see `Query`.
+        `greatest` is for queries that stand for a group: see `Query`.
 
         >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]]).weighed({"q2": 5})
         >>> [query.weight for query in net.queries]
         [1, 5]
         """
         if not isinstance(weights, Mapping):
-            raise NetworkError(f"weights are given as a mapping from query to number, not {weights!r}")
+            raise NetworkError(f"weights must be a mapping from query to number, not {weights!r}")
         for name in weights:
             self.query(name)
         most = greatest or {}
@@ -167,7 +170,7 @@ class Network(Graph):
         return other
 
     def exact(self) -> Self:
-        """Return the same network in fractions: 0.2 becomes one fifth, and sums come out without error."""
+        """Return the same network in fractions: 0.2 becomes one fifth, and sums have no rounding errors."""
         streams = (
             replace(s, size=exact(s.size), rate=None if s.rate is None else exact(s.rate)) for s in self.streams
         )
@@ -201,12 +204,12 @@ class Network(Graph):
 
     @cached_property
     def fanout(self) -> Mapping[Edge, Number]:
-        """For every queue, how many tuples its operator makes of one that waits there."""
+        """For every queue, the output tuples of its operator per waiting tuple."""
         return fanouts(self, self.rates)
 
     @cached_property
     def costs(self) -> Mapping[Edge, Number]:
-        """For every queue, the time its operator takes for one tuple that waits there."""
+        """For every queue, the time of its operator per waiting tuple."""
         return {edge: self.operator_by_name[edge.target].costs[edge.port] for edge in self.edges}
 
     @property
@@ -234,7 +237,7 @@ class Network(Graph):
         return sizes
 
     def input_size(self, operator: str) -> Number:
-        """Return the mean size of a tuple that enters, weighted by the inputs' rates where known (JC03 2.1)."""
+        """Return the average size of an input tuple, weighted by the inputs' rates where known (JC03 2.1)."""
         return self._input_size(self.operator(operator), self.sizes)
 
     def _input_size(self, operator: Operator, sizes: Mapping[str, Number]) -> Number:
@@ -250,7 +253,7 @@ class Network(Graph):
 
     @cached_property
     def onward(self) -> Mapping[Path, Onward]:
-        """From every queue, by every path to a root: S, C and the ideal time of what is left to do."""
+        """S, C and the ideal time of every path from a queue to a root."""
         found: dict[Path, Onward] = {}
         for edge in reversed(self.edges):
             cost, made = self.costs[edge], self.fanout[edge]
@@ -269,17 +272,17 @@ class Network(Graph):
 
     def _own(self, path: Path) -> Onward:
         if not isinstance(path, Path) or path not in self.onward:
-            raise NetworkError(f"{path!s} is not a path of this network; net.paths has those that are")
+            raise NetworkError(f"{path!s} is not a path of this network; net.paths lists its paths")
         return self.onward[path]
 
     def T(self, query: str) -> Number:
-        """Return the ideal processing time of a result: as measured, or operators once, joins for each input."""
+        """Return the ideal processing time of a result: measured, or each operator once, joins once per input."""
         found = self.query(query)
         return self.ideal_times[found.root] if found.ideal is None else found.ideal
 
     @cached_property
     def ideal_times(self) -> Mapping[str, Number]:
-        """Time to make one tuple at each stream (none) and operator, if it were alone: C_L + C_R + 2 C_J + …"""
+        """Time to make one tuple at each stream (0) and operator, if it ran alone: C_L + C_R + 2 C_J + …"""
         ideal: dict[str, Number] = {stream.name: 0 for stream in self.streams}
         for operator in self.operators:
             below = sum(ideal[source] for source in operator.inputs)
@@ -287,7 +290,7 @@ class Network(Graph):
         return ideal
 
     def shared_set(self, paths: Iterable[Path] = ()) -> SharedSet:
-        """Return `paths` as a set of segments that is executed as one, what they share only once (SCLP08 §7)."""
+        """Return `paths` as a set that is executed as one, with shared operators counted once (SCLP08 §7)."""
         taken = SharedSet(self.fanout, self.costs)
         for path in paths:
             taken.add(path)
@@ -315,7 +318,7 @@ class Network(Graph):
     def released(self, path: Path, start: int = 0, stop: int | None = None) -> Number:
         """Return the memory one tuple frees by passing operators `start` up to `stop` of the path.
 
-        The root's output leaves at once, so up to there all of it is freed (JC03 3.2 and its assumption 1).
+        The root's output leaves at once, so a tuple that passes the root frees all of it (JC03 3.2, assumption 1).
         """
         self._own(path)
         edges = path.edges[start:stop]
@@ -336,7 +339,7 @@ class Network(Graph):
         return self._segments(rising_runs)
 
     def simplified_segments(self, gamma: Number = SIMILAR) -> tuple[Segment, ...]:
-        """Return at most two segments a path: the leaf and its like, then the rest (JC03 §3.3), pruned."""
+        """Return at most two segments per path: the leaf with similar ones, then the rest (JC03 §3.3), pruned."""
         return self._segments(lambda releases: first_run_and_rest(releases, gamma))
 
     def _segments(self, cut: Callable[[Sequence[Number]], list[tuple[int, int]]]) -> tuple[Segment, ...]:
@@ -363,20 +366,20 @@ class Network(Graph):
         points[-1] = (time, 0)
         return ProgressChart(tuple(points))
 
-    def envelope(self, path: Path) -> tuple[Chain, ...]:
-        """Return the chains of the path: the segments of its chart's lower envelope."""
+    def envelope(self, path: Path) -> tuple[EnvelopeSegment, ...]:
+        """Return the segments of the lower envelope of the path's progress chart."""
         return self.chart(path).envelope()
 
     @cached_property
-    def chain_at(self) -> Mapping[Path, Chain]:
-        """For every path from a queue on, the chain its first operator is on; the steepest, if on several."""
-        found: dict[Path, Chain] = {}
+    def envelope_segment_at(self) -> Mapping[Path, EnvelopeSegment]:
+        """The envelope segment of the first operator of every path from a queue; the steepest, if on several."""
+        found: dict[Path, EnvelopeSegment] = {}
         for path in self.paths:
-            for chain in self.envelope(path):
-                for place in range(chain.start, chain.stop):
+            for segment in self.envelope(path):
+                for place in range(segment.start, segment.stop):
                     rest = Path(path.query, path.edges[place:])
-                    if rest not in found or chain.slope > found[rest].slope:
-                        found[rest] = chain
+                    if rest not in found or segment.slope > found[rest].slope:
+                        found[rest] = segment
         return found
 
 
@@ -390,17 +393,17 @@ def _merged_operators(here: tuple[Operator, ...], new: Iterable[Operator]) -> tu
     known = {operator.name: operator for operator in here}
     for operator in new:
         if known.setdefault(operator.name, operator).identity != operator.identity:
-            raise NetworkError(f"operator {operator.name!r} is there already, and differs from the new one")
+            raise NetworkError(f"operator {operator.name!r} already exists and differs from the new one")
     return tuple(known.values())
 
 
 def _merged_streams(here: tuple[Stream, ...], new: Iterable[Stream]) -> tuple[Stream, ...]:
-    """A stream that is there keeps its rate, which may have been measured, and takes a new one if it has none."""
+    """Return all streams; an existing one keeps its rate, which may have been measured, unless it has none."""
     known = {stream.name: stream for stream in here}
     for stream in new:
         old = known.setdefault(stream.name, stream)
         if old.size != stream.size:
-            raise NetworkError(f"stream {stream.name!r} is there already, with tuples of another size")
+            raise NetworkError(f"stream {stream.name!r} already exists, with tuples of another size")
         if old.rate is None:
             known[stream.name] = stream
     return tuple(known.values())

@@ -1,4 +1,4 @@
-"""Numbers of a network: floats for speed, fractions where a result must be exact to the last digit."""
+"""Numbers of a network: floats for speed, fractions where results must be exact."""
 
 import math
 from decimal import Decimal
@@ -12,11 +12,11 @@ Number: TypeAlias = float | Fraction
 
 
 LARGEST = 1e100
-"""No cost, rate, size or time is larger than this, or smaller than one over it: sums and products stay finite."""
+"""The largest cost, rate, size or time; its inverse is the smallest. So sums and products stay finite."""
 
 
 def exact(value: Number) -> Fraction:
-    """Return the fraction a person means by `value`: 0.2 is one fifth, not the nearest binary number.
+    """Return `value` as the fraction that its decimal digits say: 0.2 is one fifth, not the nearest binary number.
 
     >>> exact(0.2)
     Fraction(1, 5)
@@ -32,7 +32,7 @@ def checked(
     at_least: Number | None = None,
     error: type[PenstockError] = NetworkError,
 ) -> Number:
-    """Return `value` as a finite number within its bound, or raise an `error` that says what `what` must be.
+    """Return `value` as a finite number within its bounds, or raise an `error` that names `what`.
 
     >>> checked(-1, "the cost of operator 'o1'", above=0)
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def checked(
         raise error(f"{what} must be a finite number, not {number}")
     magnitude = -number if number < 0 else number
     if magnitude > LARGEST or 0 < magnitude < 1 / LARGEST:
-        raise error(f"{what} must be within {LARGEST:g} and its inverse, which what is given is not")
+        raise error(f"{what} is out of range: its magnitude must be between {1 / LARGEST:g} and {LARGEST:g}")
     if above is not None and not number > above:
         raise error(f"{what} must be above {above}, not {number}")
     if at_least is not None and number < at_least:

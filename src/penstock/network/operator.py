@@ -1,4 +1,4 @@
-"""The parts of a network, as values that check themselves when built."""
+"""The parts of a network: streams, operators, windows, queues and queries. Each checks itself when built."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Kind = Literal["select", "project", "lookup", "join"]
 
 
 class Edge(NamedTuple):
-    """A queue: what `source` (a stream or an operator) sends to input `port` of the operator `target`."""
+    """A queue: tuples from `source` (a stream or an operator) for input `port` of the operator `target`."""
 
     source: str
     target: str
@@ -24,7 +24,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """How much of one input a join remembers: the last `size` seconds (range) or tuples (rows)."""
+    """A window of one input of a join: the last `size` seconds (range) or tuples (rows)."""
 
     kind: Literal["range", "rows"]
     size: Number
@@ -37,7 +37,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Stream:
-    """A source of tuples: its mean `rate` per second, where known, and the `size` of a tuple."""
+    """A source of tuples: its average `rate` per second, if known, and the `size` of a tuple."""
 
     name: str
     rate: Number | None = None
@@ -56,11 +56,11 @@ class Stream:
 class Operator:
     """A pipelined operator: `cost` seconds per input tuple, `selectivity` output tuples per input tuple.
 
-    A join may have a cost for each input, where a tuple of one side takes longer than one of the other.
+    A join may have a different cost for each input.
 
-    With `windows`, one for each input, it is a sliding-window join: a tuple meets every tuple that the other
-    inputs' windows hold, and `selectivity` is the share of those combinations that it passes. `size` is that
-    of an output tuple; None means as large as the input. `expression` says what it computes, where known.
+    With `windows`, one for each input, it is a sliding-window join: a tuple is compared with every tuple in the
+    windows of the other inputs, and `selectivity` is the share of combinations that pass. `size` is that of an
+    output tuple; None means the size of the input. `expression` says what it computes, if known.
     """
 
     name: str
@@ -94,28 +94,31 @@ class Operator:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes it the same operator as another, whatever their measures.
+        """The key of equal operators, regardless of measures.
 
-        That is what it computes, of what. Where no expression says so, only its name and numbers can.
+        Operators are equal if they compute the same expression from the same inputs. Without an expression, all
+        fields must be equal.
         """
         return (self.kind, self.inputs, self.windows, self.expression) if self.expression else (self,)
 
     def _check_kind(self, label: str) -> None:
         if self.kind not in get_args(Kind):
-            raise NetworkError(f"{label} has the unknown kind {self.kind!r}; known: {', '.join(get_args(Kind))}")
+            raise NetworkError(
+                f"{label} has the unknown kind {self.kind!r}; the kinds are {', '.join(get_args(Kind))}"
+            )
         if self.kind == "join" and len(self.inputs) < 2:
-            raise NetworkError(f"{label} is a join and needs two inputs or more, not {len(self.inputs)}")
+            raise NetworkError(f"{label} is a join and needs at least two inputs, not {len(self.inputs)}")
         if self.kind != "join" and len(self.inputs) != 1:
             raise NetworkError(f"{label} is a {self.kind} and needs one input, not {len(self.inputs)}")
         if self.kind in ("select", "project") and self.selectivity > 1:
             raise NetworkError(
-                f"{label} is a {self.kind} and cannot make more of its input (selectivity {self.selectivity}); "
+                f"{label} is a {self.kind} and cannot have a selectivity above 1 ({self.selectivity}); "
                 "a join with a stored table is a 'lookup'"
             )
         if not all(isinstance(window, Window) for window in self.windows):
             raise NetworkError(f"the windows of {label} must be Window values, not {self.windows!r}")
         if self.windows and self.kind != "join":
-            raise NetworkError(f"{label} is a {self.kind} and has no windows")
+            raise NetworkError(f"{label} is a {self.kind} and cannot have windows")
         if self.windows and len(self.windows) != len(self.inputs):
             raise NetworkError(
                 f"{label} has {len(self.inputs)} inputs and {len(self.windows)} windows; every input needs one"
@@ -126,9 +129,9 @@ class Operator:
 class Query:
     """A continuous query: a name, and the operator whose output is its result.
 
-    `ideal` is the time a result takes alone, where an engine has measured it; None: what its operators take.
-    `weight` says how much a result of it counts beside those of others. Where it stands for several queries,
-    `weight` is their average and `greatest` the greatest of their weights.
+    `ideal` is the measured time of a result when nothing else runs; None: the sum over its operators. `weight`
+    is the weight of its results compared with those of other queries. For a query that stands for a group,
+    `weight` is the average and `greatest` the greatest of the members' weights.
     """
 
     name: str
@@ -150,16 +153,18 @@ class Query:
 
 
 def check_name(name: object, what: str) -> None:
-    """Raise unless `name` is a string with something in it."""
+    """Raise unless `name` is a string that is not blank."""
     if not isinstance(name, str) or not name.strip():
-        raise NetworkError(f"the name of {what} must be a string that is not empty, not {name!r}")
+        raise NetworkError(f"the name of {what} must be a non-empty string, not {name!r}")
 
 
 def _cost(cost: object, inputs: int, label: str) -> Number | tuple[Number, ...]:
     if not isinstance(cost, Sequence) or isinstance(cost, str):
         return checked(cost, f"the cost of {label}", above=0)
     if len(cost) != inputs:
-        raise NetworkError(f"{label} has {inputs} inputs and {len(cost)} costs; give one for all, or one each")
+        raise NetworkError(
+            f"{label} has {inputs} inputs and {len(cost)} costs; give one cost for all, or one for each"
+        )
     return tuple(checked(each, f"the cost of input {port} of {label}", above=0) for port, each in enumerate(cost))
 
 
@@ -171,7 +176,7 @@ def _names(names: object, label: str) -> tuple[str, ...]:
 
 
 def listed(values: object, what: str) -> tuple[Any, ...]:
-    """Return `values` as a tuple, or raise: a string is one value, not many."""
+    """Return `values` as a tuple, or raise if it is a string or not iterable."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise NetworkError(f"{what} must be a list, not {values!r}")
     return tuple(values)

@@ -13,8 +13,8 @@ from penstock.network.numbers import Number
 class Segment:
     """Consecutive operators of a path that are scheduled as one.
 
-    `released` is the memory that one tuple frees by passing it, `time` how long that takes; their ratio is
-    the segment's memory release capacity, JC03 (3.2).
+    `released` is the memory that one tuple frees by passing the segment, `time` how long that takes; their ratio
+    is the segment's memory release capacity, JC03 (3.2).
     """
 
     path: Path
@@ -50,13 +50,13 @@ def rising_runs(releases: Sequence[Number], gamma: Number = 1) -> list[tuple[int
 
 
 def _falls(below: Number, above: Number, gamma: Number) -> bool:
-    """Return whether `above` is less than γ · `below`, by more than floats are off by rounding."""
+    """Return whether `above` is less than γ · `below`, by more than the rounding error of floats."""
     rounding = 0 if isinstance(below, Fraction) else 1e-12 * max(abs(float(below)), abs(float(above)))
     return gamma * below - above > rounding
 
 
 def first_run_and_rest(releases: Sequence[Number], gamma: Number) -> list[tuple[int, int]]:
-    """Cut a path at most once: the leaf with its like-minded successors, then everything else (JC03 §3.3).
+    """Cut a path at most once: the leaf with similar successors, then everything else (JC03 §3.3).
 
     >>> first_run_and_rest([1, 0.8, 0.1, 5], gamma=0.75)
     [(0, 2), (2, 4)]
@@ -68,15 +68,15 @@ def first_run_and_rest(releases: Sequence[Number], gamma: Number) -> list[tuple[
 def pruned(candidates: Iterable[Segment]) -> tuple[Segment, ...]:
     """Return the system's segment list: each new segment replaces its subsets, or is dropped for a superset.
 
-    What remains are the largest sets, whatever the order of paths. Where several paths build the same set
-    (one query ends at the operator where another goes on), the one that releases most speaks for it.
+    The largest sets remain, whatever the order of paths. Where several paths build the same set (one query ends at
+    an operator where another continues), the one with the highest release represents it.
     """
     kept: dict[frozenset[str], Segment] = {}
     holding: dict[str, set[frozenset[str]]] = defaultdict(set)
     for segment in candidates:
         new = frozenset(segment.operators)
         if new in kept:
-            kept[new] = max(kept[new], segment, key=_spokesman)
+            kept[new] = max(kept[new], segment, key=_by_release)
             continue
         if any(new < other for other in holding[segment.operators[0]]):
             continue
@@ -91,5 +91,5 @@ def pruned(candidates: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(kept.values())
 
 
-def _spokesman(segment: Segment) -> tuple[Number, Number, str]:
+def _by_release(segment: Segment) -> tuple[Number, Number, str]:
     return segment.release, segment.released, str(segment.path)

@@ -8,10 +8,10 @@ from penstock.network.operator import Edge
 
 
 class SharedSet:
-    """Paths that begin at one queue and are executed as one unit, what they share counted once.
+    """Paths that begin at one queue and are executed as one unit; shared operators are counted once.
 
-    `cost` is SC = ΣC_i − (N−1) c_x of SCLP08 §7, for any depth of sharing. Paths share the operators up to
-    where they part; where they meet again, each brings tuples of its own.
+    `cost` is SC = ΣC_i − (N−1) c_x of SCLP08 §7, for any depth of sharing. Paths share the operators up to the
+    point where they split; where they meet again, each has its own tuples.
     """
 
     def __init__(self, fanout: Mapping[Edge, Number], costs: Mapping[Edge, Number]) -> None:
@@ -21,7 +21,7 @@ class SharedSet:
         self.cost: Number = 0
 
     def cost_with(self, path: Path) -> Number:
-        """Return what the cost would be with `path` in the set."""
+        """Return the cost of the set with `path` added."""
         cost = self.cost
         made: Number = 1
         for stop, edge in enumerate(path.edges, start=1):
@@ -31,6 +31,6 @@ class SharedSet:
         return cost
 
     def add(self, path: Path) -> None:
-        """Put `path` into the set."""
+        """Add `path` to the set."""
         self.cost = self.cost_with(path)
         self._reached.update(path.edges[:stop] for stop in range(1, len(path.edges) + 1))

@@ -9,7 +9,7 @@ from penstock.optimizer.sets import Sets
 
 
 @dataclass(frozen=True)
-class Detail:
+class JoinDetail:
     """One join of a plan, after its drop boxes: what it gives a second, what its windows hold, what it takes."""
 
     tree: Tree
@@ -20,12 +20,12 @@ class Detail:
     """How its left and its right side keep their windows."""
 
 
-def details(plan: JoinPlan) -> list[Detail]:
+def details(plan: JoinPlan) -> list[JoinDetail]:
     """Return the joins of a plan, those below first."""
     problem = plan.problem
     sets = Sets.of(problem).keeping(np.array([plan.keep[name] for name in problem.streams]))
     names = [method.name for method in problem.join_methods]
-    found: list[Detail] = []
+    found: list[JoinDetail] = []
 
     def visit(tree: Tree) -> int:
         if isinstance(tree, str):
@@ -40,7 +40,7 @@ def details(plan: JoinPlan) -> list[Detail]:
         for (probe, scan, insert), (own, other) in zip(chosen, ((left, right), (right, left)), strict=True):
             cost += rates[other] * (probe + scan * float(sets.windows[own])) + rates[own] * insert
         kept_by = [names[sets.methods.index(each)] for each in chosen]
-        found.append(Detail(tree, rates[made], float(sets.windows[made]), cost, (kept_by[0], kept_by[1])))
+        found.append(JoinDetail(tree, rates[made], float(sets.windows[made]), cost, (kept_by[0], kept_by[1])))
         return made
 
     visit(plan.tree)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from penstock.language.names import quoted
 from penstock.language.statements import Column
 from penstock.language.types import ColumnType
-from penstock.plan.group import MEMBER
 from penstock.plan.steps import ARRIVAL, TIME, seq
+from penstock.plan.template import MEMBER
 
 Micros = NDArray[np.int64]
 

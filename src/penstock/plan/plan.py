@@ -8,8 +8,9 @@ from functools import cached_property
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
 from penstock.network import Edge, Network, Operator, Query, Stream, Window
-from penstock.plan.group import Group, QueryTemplate, Value, template_of
+from penstock.plan.group import Group
 from penstock.plan.steps import Columns, Join, Lookup, Project, Select, Step
+from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
 
 # What is assumed of an operator until it was measured: seconds per row, rows out per row in.
@@ -22,11 +23,11 @@ RATE = 1000.0
 _LEAST = 1e-9
 
 MayGroup = Callable[[QueryTemplate], bool]
-"""Whether queries of a form may run as one."""
+"""Whether queries of a template may run as one group."""
 
 
 def always(template: QueryTemplate) -> bool:
-    """Let queries of any form run as one."""
+    """Let queries of any template run as one group."""
     return True
 
 
@@ -57,7 +58,7 @@ class Plan:
     groups: Mapping[str, Group] = field(default_factory=dict)
     """Queries that run as one, by the name under which the network knows them."""
     templates: Mapping[str, tuple[QueryTemplate, tuple[Value, ...]]] = field(default_factory=dict)
-    """The form and the constants of every query that could be in a group."""
+    """The template and the constants of every query that could be in a group."""
     used: int = 0
     """Numbers given to operators and groups so far; none is given twice."""
 
@@ -121,8 +122,8 @@ class Plan:
     ) -> "Plan":
         """Return the plan with one more query, which sees rows from `starts` on, by stream.
 
-        If another of the same form is there, the two are not joined into one at once: the new query founds a
-        group for all that follow, and the older one goes on as it was.
+        If there is already a query of the same template, the two are not merged: the new query starts a group for
+        all that follow, and the older one continues by itself.
         """
         found = template_of(query)
         if found is None:
@@ -363,7 +364,7 @@ _NOBODY = (("", -1),)
 
 
 def _starts_of(template: QueryTemplate, starts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Return from where on the windows of a form see rows; without windows it does not matter."""
+    """Return from where on the windows of a template see rows; nothing if it has no windows."""
     streams = template.query.streams
     return tuple((item.relation.name, starts.get(item.relation.name, 0)) for item in streams) * (len(streams) > 1)
 

@@ -23,7 +23,7 @@ Rename = Callable[[int, str], tuple[str, str]]
 
 
 @dataclass
-class Chain:
+class StreamSteps:
     """What one stream's rows pass before they are joined: steps, and what the columns are called by then."""
 
     place: int
@@ -60,7 +60,7 @@ class _Translation:
         self.starts, self.ends = starts, ends
         self.left = [(condition, places_in(condition)) for condition in query.conditions]
         self.chains = [
-            Chain(
+            StreamSteps(
                 place,
                 names={(place, column.name): column.name for column in item.relation.columns},
                 reach={place},
@@ -116,7 +116,7 @@ class _Translation:
         self.left = [(condition, places) for condition, places in self.left if not fits(places)]
         return taken
 
-    def _select(self, chain: Chain, conditions: Iterable[exp.Expression]) -> None:
+    def _select(self, chain: StreamSteps, conditions: Iterable[exp.Expression]) -> None:
         found = _sorted(
             _condition(each, lambda place, name: ("", chain.names[place, name])) for each in conditions
         )
@@ -135,7 +135,7 @@ class _Translation:
                     self.tables.remove(place)
                     moved = True
 
-    def _found_by(self, place: int, kind: type[exp.Expression]) -> Chain | None:
+    def _found_by(self, place: int, kind: type[exp.Expression]) -> StreamSteps | None:
         """Return the first stream that a condition of that kind links with the table, without other streams."""
         for chain in self.chains:
             for condition, places in self.left:
@@ -144,7 +144,7 @@ class _Translation:
                     return chain
         return None
 
-    def _look_up(self, chain: Chain, place: int) -> None:
+    def _look_up(self, chain: StreamSteps, place: int) -> None:
         table = self.query.items[place].relation
         assert isinstance(table, TableDef)
         prefix = f"__{len(chain.reach) - 1}_"  # the same in every query that shares what is below
@@ -188,7 +188,7 @@ class _Translation:
         column = self.query.items[int(tree.table[1:])].relation.column(tree.name)
         return column is not None and column.type.family == "number" and column.type.name != "FLOAT"
 
-    def _join(self) -> tuple[Chain, Join]:
+    def _join(self) -> tuple[StreamSteps, Join]:
         port_of = {place: port for port, chain in enumerate(self.chains) for place in chain.reach}
         reach = set(port_of)
         names = {
@@ -227,9 +227,9 @@ class _Translation:
             )
             for item in self.query.streams
         )
-        return Chain(-1, names=names, reach=reach), Join(inputs, _sorted(conditions))
+        return StreamSteps(-1, names=names, reach=reach), Join(inputs, _sorted(conditions))
 
-    def _project(self, chain: Chain) -> Project:
+    def _project(self, chain: StreamSteps) -> Project:
         def rename(place: int, name: str) -> tuple[str, str]:
             return "", chain.names[place, name]
 

@@ -1,10 +1,10 @@
-"""Every policy as gain ÷ cost × urgency on a unit, one file each, and the plain decision procedure."""
+"""Scheduling policies as gain ÷ cost × urgency of a unit, one file each, and a plain scheduler."""
 
 from penstock.policies.features import Features, Term
 from penstock.policies.memory import Thresholds
 from penstock.policies.policy import Policy
 from penstock.policies.scheduler import Scheduler, Train, Waiting, as_measured
-from penstock.policies.service import Exhaustive, Limited, Service, Workload
+from penstock.policies.service import Exhaustive, Limited, QueueShare, Service
 from penstock.policies.table import POLICIES, policy_named
 from penstock.policies.units import Unit, units_of
 
@@ -14,6 +14,7 @@ __all__ = [
     "Features",
     "Limited",
     "Policy",
+    "QueueShare",
     "Scheduler",
     "Service",
     "Term",
@@ -21,7 +22,6 @@ __all__ = [
     "Train",
     "Unit",
     "Waiting",
-    "Workload",
     "as_measured",
     "policy_named",
     "units_of",

@@ -17,7 +17,7 @@ from penstock.policies.policy import Policy
 
 
 def twice_normalised(features: Features) -> Number:
-    """Results, weighted once for the rate and once for the slowdown they have by waiting."""
+    """Return S ÷ T²: results weighted by 1/T for the rate, and again for the slowdown that waiting adds."""
     return features.S / (features.T * features.T)
 
 

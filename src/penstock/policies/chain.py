@@ -1,9 +1,9 @@
 """Chain: the operator on the steepest segment of its path's lower envelope.
 
-    priority = memory released ÷ time, over the operator's chain
+    priority = memory released ÷ time, over the operator's envelope segment
 
 BBDM03 §4.1 on the progress charts of §3. Optimal at every instant where the charts are their own lower
-envelopes (Theorem 1), and within one unit a query of the optimum where no selectivity is above 1 (Theorem 2).
+envelopes (Theorem 1), and within one unit per query of the optimum where no selectivity is above 1 (Theorem 2).
 
 A slow operator before a fast, selective one shares the latter's priority:
 
@@ -20,12 +20,12 @@ from penstock.policies.policy import Policy
 
 
 def drop(features: Features) -> Number:
-    """Memory that one tuple frees along the chain."""
+    """Return the memory that one tuple frees along the envelope segment."""
     return features.drop
 
 
 def span(features: Features) -> Number:
-    """The time it takes along the chain."""
+    """Return the time that one tuple takes along the envelope segment."""
     return features.span
 
 

@@ -1,4 +1,4 @@
-"""Clusters of priorities (SCLP08 §6.2.1): few values to compare instead of one for each unit."""
+"""Clusters of priorities (SCLP08 §6.2.1): a few values are compared instead of one for each unit."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -33,24 +33,25 @@ class Clusters:
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 1 <= self.count <= MOST:
             raise PolicyError(
-                f"clustered(m) needs a whole number from 1 to {MOST:,} of clusters, not {shown(self.count)}"
+                f"clustered(m) needs a whole number of clusters from 1 to {MOST:,}, not {shown(self.count)}"
             )
         if self.spacing not in ("log", "uniform"):
-            raise PolicyError(f"clusters are spaced 'log' or 'uniform', not {shown(self.spacing)}")
+            raise PolicyError(f"the spacing of clusters must be 'log' or 'uniform', not {shown(self.spacing)}")
         if not isinstance(self.together, bool):
-            raise PolicyError(f"together says True or False, not {shown(self.together)}")
+            raise PolicyError(f"together must be True or False, not {shown(self.together)}")
 
     def assign(self, priorities: Sequence[Number]) -> tuple[list[float], list[int]]:
         """Return the pseudo priority and the cluster number of each unit.
 
-        Clusters count from 1; what has no positive priority, and so no logarithm, is cluster 0 at 0.
+        Clusters are counted from 1. A unit without a positive priority, which has no logarithm, is in cluster 0,
+        at 0.
         """
         values = [float(value) for value in priorities]
         positive = [value for value in values if value > 0]
         if not positive:
             return [0.0] * len(values), [0] * len(values)
         bounds = self._bounds(min(positive), max(positive))
-        # A value that is a bound but for rounding belongs to the range that begins there.
+        # A value that differs from a bound only by rounding belongs to the range that begins there.
         numbers = [bisect_right(bounds, value * (1 + ROUNDING)) if value > 0 else 0 for value in values]
         return [bounds[number - 1] if number else 0.0 for number in numbers], numbers
 
@@ -63,13 +64,13 @@ class Clusters:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, however long it is.
+    """Return a value for a message, cut to 40 characters.
 
     >>> shown(99999999999999999999), shown("x" * 100)[-5:], shown(10**5000)
     ('99999999999999999999', 'xxxx…', 'a number of thousands of digits')
     """
     try:
         text = repr(value)
-    except ValueError:  # Python writes no number of more than some thousand digits
+    except ValueError:  # Python does not print numbers of several thousand digits
         return "a number of thousands of digits"
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,4 +1,4 @@
-"""What a policy may know of what it schedules: a pure record, no clock and no queue inside."""
+"""`Features`: what a policy knows of a unit's path; and `Term`: a formula over features."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from penstock.network import Number
 
 @dataclass(frozen=True)
 class Features:
-    """One way from a unit's first queue to the root of a query, in the papers' own quantities."""
+    """A path from a unit's first queue to the root of a query, in the quantities of the papers."""
 
     query: str
     S: Number
@@ -22,20 +22,20 @@ class Features:
     released: Number
     """Memory that a tuple frees by passing the unit itself (JC03 2.1, 3.2)."""
     time: Number
-    """Expected time that takes."""
+    """Expected time of that."""
     drop: Number
-    """Memory released over the chain of the lower envelope on which the unit begins (BBDM03 §3)."""
+    """Memory released over the segment of the lower envelope on which the unit begins (BBDM03 §3)."""
     span: Number
-    """Time over that chain."""
+    """Time over that segment."""
     weight: Number = 1
-    """How much a result of the query counts beside those of others: gains are multiplied by it."""
+    """The weight of the query's results compared with those of others: gains are multiplied by it."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A quantity with the formula a person reads: what serving one tuple gains, or what it costs.
+    """A quantity with its formula as text: the gain, or the cost, of serving one tuple.
 
-    `of` is a function of a module, not a lambda, so that a policy can be sent to another process.
+    `of` is a module-level function, not a lambda, so that a policy can be pickled for another process.
     """
 
     text: str

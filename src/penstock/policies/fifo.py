@@ -3,7 +3,7 @@
     priority = 1 × W
 
 W is the age of the oldest tuple that waits. JC03 §2.2, BBDM03 §2 (Example 1), P04 §4.3; SCLP08 §4.1 calls it
-FCFS. It minimises the maximum response, and looks at neither cost nor selectivity.
+FCFS. It minimises the maximum response, and ignores cost and selectivity.
 
 >>> from penstock.network import Network
 >>> from penstock.policies.units import units_of

@@ -1,4 +1,4 @@
-"""Greedy: the operator that frees most memory per unit time, without looking further up.
+"""Greedy: the operator that frees most memory per unit time, without regard to later operators.
 
     priority = (m_in − s·m_out) ÷ c
 
@@ -18,12 +18,12 @@ from penstock.policies.policy import Policy
 
 
 def released(features: Features) -> Number:
-    """Memory that one tuple frees here."""
+    """Return the memory that one tuple frees by passing the unit."""
     return features.released
 
 
 def time(features: Features) -> Number:
-    """The time it takes here."""
+    """Return the time that one tuple takes in the unit."""
     return features.time
 
 

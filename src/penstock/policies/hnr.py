@@ -1,4 +1,4 @@
-"""Highest normalised rate: the rate of results, each weighted by how short a time it ideally needs.
+"""Highest normalised rate: the rate of results, each weighted by 1 ÷ its ideal processing time.
 
     priority = S/T ÷ C
 
@@ -17,7 +17,7 @@ from penstock.policies.policy import Policy
 
 
 def normalised(features: Features) -> Number:
-    """Results, each weighted by how short a time it ideally needs."""
+    """Return S ÷ T: results, each weighted by 1 ÷ its ideal processing time."""
     return features.S / features.T
 
 

@@ -1,8 +1,8 @@
-"""HNR that knows each waiting tuple's fate: a bound on what better estimates could bring.
+"""HNR that knows each waiting tuple's fate: a bound on what better estimates could achieve.
 
-    priority = S/T ÷ C, of what the waiting tuples will really produce and really cost
+    priority = S/T ÷ C, by what the waiting tuples will really produce and cost
 
-SCLP08 §9.1.11, on (4). In the simulator only: nothing on Spark knows the future.
+SCLP08 §9.1.11, on (4). Only in the simulator: on Spark, fates are not known in advance.
 
 >>> from penstock.policies.hnr import HNR
 >>> HNR_ORACLE.gain == HNR.gain, HNR_ORACLE.clairvoyant

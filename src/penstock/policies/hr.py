@@ -1,4 +1,4 @@
-"""Highest rate: the path that makes most results per unit time.
+"""Highest rate: the path that produces most results per unit time.
 
     priority = S ÷ C
 

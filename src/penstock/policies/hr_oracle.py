@@ -1,8 +1,8 @@
-"""HR that knows each waiting tuple's fate: a bound on what better estimates could bring.
+"""HR that knows each waiting tuple's fate: a bound on what better estimates could achieve.
 
-    priority = S ÷ C, of what the waiting tuples will really produce and really cost
+    priority = S ÷ C, by what the waiting tuples will really produce and cost
 
-SCLP08 §9.1.11, on (1). In the simulator only: nothing on Spark knows the future.
+SCLP08 §9.1.11, on (1). Only in the simulator: on Spark, fates are not known in advance.
 
 >>> from penstock.policies.hr import HR
 >>> HR_ORACLE.gain == HR.gain, HR_ORACLE.clairvoyant

@@ -1,4 +1,4 @@
-"""Longest stretch first: the tuple whose slowdown is already the worst.
+"""Longest stretch first: the tuple whose slowdown so far is the highest.
 
     priority = 1/T × W
 
@@ -17,7 +17,7 @@ from penstock.policies.policy import Policy
 
 
 def stretch(features: Features) -> Number:
-    """How much slowdown a unit of waiting adds."""
+    """Return 1 ÷ T: the slowdown that a unit of waiting time adds."""
     return 1 / features.T
 
 

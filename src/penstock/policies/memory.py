@@ -1,4 +1,4 @@
-"""When to save memory (JC03 §3.4): the two thresholds, the modes between them, and how often to look."""
+"""Memory thresholds (JC03 §3.4): when to switch to saving mode and back, and how often to check."""
 
 import math
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ Mode = Literal["normal", "saving"]
 class Thresholds:
     """The thresholds for queue `memory` M, by JC03 (3.3), with the safety factor β.
 
-    Without a limit there is nothing to save: the mode stays normal until an engine is given one. Memory is looked
-    at again after `shortest` to `longest` time units; by default at every decision.
+    Without a limit the mode stays normal, until an engine gets one. Memory is checked every `shortest` to
+    `longest` time units; by default at every decision.
 
     >>> limits = Thresholds(memory=100)
     >>> [float(limit) for limit in limits.limits(mean=40)]
@@ -38,13 +38,15 @@ class Thresholds:
         if not 0.5 < beta < 1:
             raise PolicyError(f"the safety factor of a threshold policy must be between 0.5 and 1, not {beta}")
         object.__setattr__(self, "beta", beta)
-        shortest = checked(self.shortest, "the shortest interval between looks", at_least=0, error=PolicyError)
-        longest = checked(self.longest, "the longest interval between looks", at_least=shortest, error=PolicyError)
+        shortest = checked(self.shortest, "the shortest interval between checks", at_least=0, error=PolicyError)
+        longest = checked(
+            self.longest, "the longest interval between checks", at_least=shortest, error=PolicyError
+        )
         object.__setattr__(self, "shortest", shortest)
         object.__setattr__(self, "longest", longest)
 
     def limits(self, mean: Number) -> tuple[Number, Number]:
-        """Return (T_max, T_min), given the mean queue memory so far."""
+        """Return (T_max, T_min), given the average queue memory so far."""
         if self.memory == math.inf:
             return math.inf, math.inf
         alpha = mean / self.memory
@@ -52,7 +54,7 @@ class Thresholds:
         return t_max, min(mean, self.beta * t_max)
 
     def next_mode(self, mode: Mode, current: Number, mean: Number) -> Mode:
-        """Return the mode to work in: saving from T_max on, normal again at T_min and below."""
+        """Return the next mode: saving from T_max on, normal again at T_min and below."""
         if self.memory == math.inf:
             return "normal"
         t_max, t_min = self.limits(mean)
@@ -61,11 +63,11 @@ class Thresholds:
         return "normal" if current <= t_min else "saving"
 
     def must_shed(self, mode: Mode, current: Number) -> bool:
-        """Return whether saving is no longer enough: load must be shed (JC03 §3.4, last paragraph)."""
+        """Return whether saving is not enough and load must be shed (JC03 §3.4, last paragraph)."""
         return mode == "saving" and current >= self.memory
 
     def interval(self, current: Number) -> Number:
-        """Return how long to wait until the memory is looked at again: shorter as it nears the limit.
+        """Return the time until the next check of memory: the nearer to the limit, the shorter.
 
         The paper gives no formula; here the free share of the memory scales the longest interval.
 

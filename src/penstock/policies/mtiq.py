@@ -1,4 +1,4 @@
-"""Most tuples in queue: the operator with the longest queue, so that it works in large batches.
+"""Most tuples in queue: the operator with the longest queue, which gives large batches.
 
     priority = 1 × Q
 

@@ -2,8 +2,8 @@
 
     priority = 1 ÷ C
 
-JC03 §3.1, capacity by (2.2). It has the least total latency over all input tuples when all are present
-(Theorem 1), and among path-based policies the least memory (Theorem 2).
+JC03 §3.1, capacity by (2.2). It has the lowest total latency over all input tuples when all are present
+(Theorem 1), and among path-based policies the lowest memory (Theorem 2).
 
 >>> from penstock.network import Network
 >>> from penstock.policies.units import units_of

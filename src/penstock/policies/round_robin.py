@@ -1,9 +1,9 @@
-"""Round robin: operators in turn, each until its quantum or its queue ends.
+"""Round robin: operators take turns, each until its quantum ends or its queue is empty.
 
     priority = 1 × turns
 
 `turns` counts since the cycle last passed the operator, so the next in the cycle has the most. BBDM03 §4.1,
-P04 §4.2. It minimises nothing, and starves nobody.
+P04 §4.2. It minimises nothing, and no operator starves.
 
 >>> from penstock.network import Network
 >>> from penstock.policies.scheduler import Scheduler, Waiting

@@ -1,7 +1,7 @@
-"""The decision, plainly: scan every unit, take the highest priority. Engines may be faster, never different.
+"""`Scheduler`: scans every unit and takes the highest priority. Faster engines must choose the same units.
 
-A scheduler holds only what a decision leaves behind: whose turn it was, how many decisions there were, and
-the memory mode. It reads no clock and does no work; it is told the time and what waits, and names what to run.
+A scheduler's state is whose turn it was, the number of decisions, and the memory mode. It reads no clock and runs
+nothing: it is given the time and what waits, and returns the units to run.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ from penstock.policies.units import Unit, units_of
 
 
 class Waiting(NamedTuple):
-    """What waits at a unit: arrival and number of its oldest tuple, and how many there are.
+    """What waits at a unit: arrival and number of the oldest tuple, and the number of tuples.
 
-    `batch` is how many a run would take, `overhead` what the run would cost before the first of them.
+    `batch` is how many a run would take, `overhead` the cost of the run before the first of them.
     """
 
     arrival: Number
@@ -38,16 +38,16 @@ class Train:
     setup: Number
     quantum: Number
     most: int = 32
-    """Units at most: a plan of too many is slow to make."""
+    """The maximum number of units: planning too many is slow."""
     least: Number = 0
-    """Time for which units are added anyway: where deciding is slow, it must be worth it."""
+    """Time up to which units are added in any case, so that a slow decision pays."""
     pace: Number = 1
-    """How long tuples take, compared with what the units say: these may have been measured a while ago."""
+    """Current time per tuple ÷ time that the units state, which may have been measured a while ago."""
 
 
 Look = Callable[[Unit], Waiting | None]
 Foresee = Callable[[Unit], tuple[Number, Number | None]]
-"""The static part and the cost of a unit, as its waiting tuples will really turn out."""
+"""Returns the static part and the cost of a unit, by the real fates of its waiting tuples."""
 
 
 class Scheduler:
@@ -62,7 +62,7 @@ class Scheduler:
             saving = replace(saving, thresholds=replace(saving.thresholds, memory=memory))
         self.mode: Mode = "normal"
         self.must_shed = False
-        """Whether saving memory was not enough, when it was last looked at (JC03 §3.4)."""
+        """Whether saving memory was not enough at the last check (JC03 §3.4)."""
         self._decisions = 0
         self._thresholds = None if saving is None else saving.thresholds
         self._next_look: Number | None = None
@@ -71,12 +71,12 @@ class Scheduler:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force: in saving mode, the one that saves memory."""
+        """The current policy: in saving mode, the one that saves memory."""
         return self._current.policy
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """The units of the policy in force."""
+        """The units of the current policy."""
         return self._current.units
 
     @property
@@ -84,7 +84,7 @@ class Scheduler:
         return self._normal if self.mode == "normal" else self._saving
 
     def see_memory(self, now: Number, current: Number, mean: Number) -> None:
-        """Look at the queue memory, if it is time to, and change mode if a threshold is passed (JC03 §3.4)."""
+        """Check the queue memory if it is time to, and change mode if a threshold is passed (JC03 §3.4)."""
         if self._thresholds is None or (self._next_look is not None and now < self._next_look):
             return
         self.mode = self._thresholds.next_mode(self.mode, current, mean)
@@ -94,12 +94,14 @@ class Scheduler:
     def choose(
         self, now: Number, look: Look, foresee: Foresee | None = None, train: Train | None = None
     ) -> tuple[Unit, ...]:
-        """Return the units to run next, as one: none if nothing waits, several for a cluster or a train.
+        """Return the units to run next as one: none if nothing waits, several for a cluster or a train.
 
-        A clairvoyant policy asks `foresee` what its waiting tuples will really bring and take.
+        A clairvoyant policy calls `foresee` for the real gain and cost of the waiting tuples.
         """
         if self.policy.clairvoyant and foresee is None:
-            raise PolicyError(f"policy {self.policy.name!r} knows the future, and this engine does not")
+            raise PolicyError(
+                f"policy {self.policy.name!r} needs the fates of tuples, which this engine does not know"
+            )
         candidates = [(unit, waiting) for unit in self.units if (waiting := look(unit)) is not None]
         if not candidates:
             return ()
@@ -109,16 +111,16 @@ class Scheduler:
         )
 
     def move_to(self, net: Network) -> None:
-        """Go on with another network: queries have come or gone, or measures have changed.
+        """Continue with another network: queries were added or removed, or measures have changed.
 
-        Turns, counts and the mode stay; the cycle goes on after the last holder that is still there.
+        Turns, counts and the mode stay; the cycle continues after the last holder that still exists.
         """
         for choice in {self._normal, self._saving}:
             choice.move_to(net)
 
 
 class _Choice:
-    """A policy on its units, with the memory of past decisions."""
+    """A policy with its units and the state of the cycle."""
 
     def __init__(self, net: Network, policy: Policy) -> None:
         self.policy = policy
@@ -163,8 +165,9 @@ class _Choice:
     def _train(self, first: "_Ranked", others: list["_Ranked"], train: Train) -> tuple[Unit, ...]:
         """Add units to the first while the aggregate priority rises, like a priority-defining tree (SCLP08 §7.2).
 
-        That of a set is what it gains ÷ what it costs, the set-up once. Where costs do not count, and where units
-        take turns, they are added in the order of their priorities. Up to the least time they are added anyway.
+        The aggregate priority of a set is its gain ÷ its cost, with the set-up once. Without costs, and where
+        units take turns, units are added in the order of their priorities. Up to `train.least` they are added in
+        any case.
         """
         by_cost = self.policy.cost is not None and TURNS not in self.policy.factors
         key = (lambda r: (r.rate(train), r.order)) if by_cost else _order
@@ -193,30 +196,30 @@ class _Choice:
 
 
 class _Ranked(NamedTuple):
-    """A unit for which something waits, and its priority now."""
+    """A unit with waiting tuples, and its current priority."""
 
     unit: Unit
     head: Waiting
     priority: Number
     order: tuple[Number, ...]
-    """The priority, and what decides between equal ones."""
+    """The priority, followed by the tie-breakers."""
 
     def cost(self, train: Train) -> Number:
-        """What it adds to the cost of a train."""
+        """Return what it adds to the cost of a train."""
         return self.head.overhead - train.setup + self.head.batch * (self.unit.cost or 0)
 
     @property
     def gain(self) -> Number:
-        """What its run gains, urgency included."""
+        """The gain of its run, urgency included."""
         return self.priority * (self.head.overhead + self.head.batch * (self.unit.cost or 0))
 
     def rate(self, train: Train) -> Number:
-        """What it gains for what it adds to the cost."""
+        """Return its gain ÷ what it adds to the cost of a train."""
         cost = self.cost(train)
         return self.gain / cost if cost > 0 else float("inf")
 
     def time(self, train: Train) -> Number:
-        """How much longer a train takes with it."""
+        """Return what it adds to the time of a train."""
         return self.head.overhead - train.setup + self.head.batch * self.unit.time * train.pace
 
 
@@ -224,10 +227,10 @@ _order = attrgetter("order")
 
 
 def _ties(tie: tuple[str, ...], unit: Unit, waiting: Waiting) -> tuple[Number, ...]:
-    """What decides between equal priorities, in order: the greater goes first.
+    """Return the tie-breakers of equal priorities, in order; the greater comes first.
 
-    The last is the id; before it, of tuples that arrived together, the one with the lower number, so that a tuple
-    that was begun goes on.
+    The last is the id. Before it, among tuples that arrived together, the one with the lower number comes first,
+    so that a tuple in progress continues.
     """
     values: list[Number] = []
     for rule in tie:

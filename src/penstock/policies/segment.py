@@ -1,4 +1,4 @@
-"""Segment: consecutive operators of rising memory release run as one.
+"""Segment: consecutive operators of rising memory release, run as one.
 
     priority = (m_in − m_out·Πs) ÷ C of the segment
 

@@ -1,4 +1,4 @@
-"""Service disciplines: how much of its queue a unit takes when its turn comes."""
+"""Service disciplines: how many tuples of its queue a unit takes in one run."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -9,16 +9,16 @@ from penstock.network import Number, checked
 
 @runtime_checkable
 class Service(Protocol):
-    """A rule from the number of tuples that wait to the number that one run may take; None is no limit."""
+    """A rule that maps the number of waiting tuples to the number that one run may take; None is no limit."""
 
     def limit(self, waiting: Number) -> Number | None:
-        """Return how many tuples a run may take when `waiting` are there at its start."""
+        """Return how many tuples a run may take if `waiting` are waiting at its start."""
         ...
 
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """Everything that waits, and what arrives during the run (JC03 §3.2)."""
+    """All waiting tuples, and those that arrive during the run (JC03 §3.2)."""
 
     def limit(self, waiting: Number) -> Number | None:
         """Return no limit."""
@@ -27,7 +27,7 @@ class Exhaustive:
 
 @dataclass(frozen=True)
 class Limited:
-    """At most `tuples` a run (JC03 §3.2; SCLP08 and P04's example take one)."""
+    """At most `tuples` per run (JC03 §3.2; SCLP08 and P04's example take one)."""
 
     tuples: Number = 1
 
@@ -41,10 +41,10 @@ class Limited:
 
 
 @dataclass(frozen=True)
-class Workload:
-    """A share of the queue, or all of it where that share is small (P04 Figure 4.1).
+class QueueShare:
+    """A share of the queue, or all of it if that share is small (P04 Figure 4.1: the workload of a run).
 
-    >>> Workload().limit(1000), Workload().limit(100)
+    >>> QueueShare().limit(1000), QueueShare().limit(100)
     (300.0, 100)
     """
 
@@ -52,10 +52,10 @@ class Workload:
     threshold: Number = 50
 
     def __post_init__(self) -> None:
-        ratio = checked(self.ratio, "the ratio of a workload", above=0, error=PolicyError)
-        threshold = checked(self.threshold, "the threshold of a workload", at_least=0, error=PolicyError)
+        ratio = checked(self.ratio, "the ratio of a queue share", above=0, error=PolicyError)
+        threshold = checked(self.threshold, "the threshold of a queue share", at_least=0, error=PolicyError)
         if ratio > 1:
-            raise PolicyError(f"the ratio of a workload must be at most 1, not {ratio}")
+            raise PolicyError(f"the ratio of a queue share must be at most 1, not {ratio}")
         object.__setattr__(self, "ratio", ratio)
         object.__setattr__(self, "threshold", threshold)
 

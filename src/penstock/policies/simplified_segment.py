@@ -1,9 +1,9 @@
-"""Simplified segment: at most two segments a path, so that a tuple waits at most twice.
+"""Simplified segment: at most two segments per path, so that a tuple waits at most twice.
 
     priority = (m_in − m_out·Πs) ÷ C of the segment
 
 JC03 §3.3: the first segment is the leaf and its successors while each releases at least γ = 3/4 of what the one
-below it does; the rest is the second.
+below it releases; the rest is the second.
 
 >>> from penstock.network import Network
 >>> from penstock.policies.units import units_of

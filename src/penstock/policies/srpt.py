@@ -1,4 +1,4 @@
-"""Shortest remaining processing time: the path whose results need least work.
+"""Shortest remaining processing time: the path whose results need least time.
 
     priority = 1 ÷ T of the path, from where the tuple waits
 
@@ -18,7 +18,7 @@ from penstock.policies.policy import Policy
 
 
 def ideal_time(features: Features) -> Number:
-    """The ideal time of what is left to do."""
+    """Return the ideal processing time from here to the root."""
     return features.ideal
 
 

@@ -1,4 +1,4 @@
-"""The table of all policies: a plain dict from name to policy."""
+"""`POLICIES`: all policies by name, and the parser of policy names with combinators."""
 
 import ast
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ LONGEST_NAME = 200
 
 
 def policy_named(policy: str | Policy) -> Policy:
-    """Return the policy of that name, with combinators as Python writes them; a policy is returned as it is.
+    """Return the policy of that name, with combinators in Python's syntax; a `Policy` is returned as it is.
 
     >>> policy_named("bsd.level('operator').every(20)") == POLICIES["bsd"].level("operator").every(20)
     True
@@ -64,11 +64,11 @@ def policy_named(policy: str | Policy) -> Policy:
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str) and len(policy) > LONGEST_NAME:
-        raise PolicyError(f"the name of a policy has {LONGEST_NAME} characters at most, not {len(policy)}")
+        raise PolicyError(f"the name of a policy can have at most {LONGEST_NAME} characters, not {len(policy)}")
     if isinstance(policy, str) and ".py:" in policy:
         raise PolicyError(
             f"{policy!r} is a policy in a file, and only --policy executes files: `penstock run FILE --policy "
-            "mypolicy.py:NAME`. In Python, import the policy and give it itself"
+            "mypolicy.py:NAME`. In Python, import the policy and pass the object"
         )
     if isinstance(policy, str) and "." in policy:
         return read_policy(policy, POLICIES)
@@ -80,7 +80,7 @@ def policy_named(policy: str | Policy) -> Policy:
 
 
 def read_policy(text: str, known: Mapping[str, Policy]) -> Policy:
-    """Return the policy that a text stands for, made of the policies that are known by these names."""
+    """Return the policy that a text describes, with the policies of these names."""
     return _read(_parsed(text), known)
 
 
@@ -92,7 +92,7 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _read(node: ast.expr, known: Mapping[str, Policy]) -> Policy:
-    """Follow the tree of names and calls; nothing in it is ever evaluated."""
+    """Build the policy from the tree of names and calls; nothing in it is evaluated."""
     match node:
         case ast.Name(id=name):
             return known[name] if name in known else policy_named(name)
@@ -106,7 +106,7 @@ def _read(node: ast.expr, known: Mapping[str, Policy]) -> Policy:
             assert isinstance(changed, Policy)
             return changed
         case ast.Attribute(attr=name) if name in COMBINATORS:
-            raise PolicyError(f"{ast.unparse(node)!r} lacks what stands in brackets behind {name!r}")
+            raise PolicyError(f"{ast.unparse(node)!r} lacks the parentheses after {name!r}")
         case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)):
             raise PolicyError(f"a policy has no combinator {name!r}.{nearest(name, COMBINATORS)}")
     raise PolicyError(f"{ast.unparse(node)!r} is not a policy")

@@ -1,4 +1,4 @@
-"""Threshold: path capacity while memory lasts, simplified segments while it is short.
+"""Threshold: path capacity while there is memory, simplified segments while it is short.
 
     priority = 1 ÷ C, or (m_in − m_out·Πs) ÷ C of the segment in saving mode
 

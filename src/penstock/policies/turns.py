@@ -1,9 +1,9 @@
-"""Turns: whose turn it is where units, or whole queries, are served in a cycle.
+"""Turns: interleaved weighted round robin over units or whole queries.
 
-A holder of turns is a unit or a query. The cycle passes the holders that wait, one after the other.
-In a cycle, a holder has as many turns as its weight is of the smallest one, rounded. The cycle sweeps over all
-holders as often as the heaviest has turns, and leaves out those that had theirs: interleaved weighted round robin.
-A holder of weight 0 has its turn when no other waits.
+A holder of turns is a unit or a query. The cycle serves the holders with waiting tuples one after the other. In
+a cycle, a holder has its weight ÷ the smallest weight turns, rounded. The cycle sweeps over all holders as often
+as the heaviest has turns, and skips those that had all of theirs. A holder of weight 0 is served when no other
+waits.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from penstock.policies.policy import Policy
 from penstock.policies.units import Unit
 
 MOST = 1_000_000
-"""Turns of a holder in a cycle."""
+"""The maximum number of turns of a holder in a cycle."""
 
 
 def turns_each(net: Network, policy: Policy, units: Sequence[Unit]) -> list[int]:
@@ -33,7 +33,7 @@ def turns_each(net: Network, policy: Policy, units: Sequence[Unit]) -> list[int]
 
 
 class Turns:
-    """The cycle: its holders, which of them was served last, and in which sweep over them that was."""
+    """The cycle: its holders, which of them was served last, and in which sweep."""
 
     def __init__(self, net: Network, policy: Policy, units: Sequence[Unit]) -> None:
         self._policy = policy
@@ -48,7 +48,7 @@ class Turns:
         self._sweeps = max(1, *self._each) if self._each else 1
 
     def move_to(self, net: Network, units: Sequence[Unit]) -> None:
-        """Go on with another network; the cycle goes on after the last holder that is still there."""
+        """Continue with another network; the cycle continues after the last holder that still exists."""
         passed = self._holders[: self._last + 1]
         self._place(net, units)
         place = {name: index for index, name in enumerate(self._holders)}
@@ -56,7 +56,7 @@ class Turns:
         self._sweep = min(self._sweep, self._sweeps - 1)
 
     def of(self, unit: Unit) -> int:
-        """Return the turns since the cycle passed a unit: the next one has waited longest."""
+        """Return the turns since the cycle passed a unit; the next one in the cycle has the most."""
         return max(map(self._turns, unit.holders))
 
     def pass_to(self, unit: Unit) -> None:
@@ -65,7 +65,7 @@ class Turns:
         self._last, self._sweep = holder, self._next_sweep(holder) % self._sweeps
 
     def _next_sweep(self, holder: int) -> int:
-        """Return the sweep in which a holder is served next; beyond the last one, it is the first again."""
+        """Return the sweep in which a holder is served next; after the last sweep, the first follows."""
         if holder > self._last and self._sweep < self._each[holder]:
             return self._sweep
         return self._sweep + 1 if self._sweep + 1 < self._each[holder] else self._sweeps

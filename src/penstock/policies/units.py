@@ -13,32 +13,32 @@ from penstock.policies.policy import Policy, divided
 class Unit:
     """Something that can be scheduled.
 
-    It serves the queues in `entries`, and a run goes on without stopping into the queues in `through`; what
-    it makes for any other queue waits there. `ways` are those to a root that its priority stands for (several
-    where operators are shared), `whole` the same taken together. `static` is gain ÷ cost.
+    It serves the queues in `entries`. A run continues without stopping into the queues in `through`; what it
+    produces for any other queue waits there. `path_features` describes the paths to a root that define its
+    priority (several where operators are shared), and `whole` those paths taken together. `static` is gain ÷ cost.
     """
 
     id: int
     name: str
     entries: tuple[Edge, ...]
     through: frozenset[Edge]
-    ways: tuple[Features, ...]
+    path_features: tuple[Features, ...]
     whole: Features
     static: Number
     cost: Number | None
     holders: tuple[int, ...]
     time: Number = 0
-    """What a run takes for one tuple of its queue."""
+    """Time of a run for one tuple of its queue."""
     cluster: int | None = None
 
     @property
     def weight(self) -> Number:
-        """The greatest weight of the queries that its priority stands for."""
-        return max(way.weight for way in self.ways)
+        """The greatest weight of the queries that define its priority."""
+        return max(features.weight for features in self.path_features)
 
 
 @dataclass(frozen=True)
-class Way:
+class UnitPath:
     """A path from a queue to a root, with its features."""
 
     path: Path
@@ -47,23 +47,23 @@ class Way:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Ways that define a priority together and run as one."""
+    """Paths that define a priority together and run as one."""
 
-    ways: tuple[Way, ...]
+    paths: tuple[UnitPath, ...]
     whole: Features
     gain: Number
     cost: Number | None
 
     @classmethod
-    def alone(cls, policy: Policy, way: Way) -> "Ranked":
-        """Return a single way."""
-        return cls((way,), way.features, policy.gain_of(way.features), policy.cost_of(way.features))
+    def alone(cls, policy: Policy, path: UnitPath) -> "Ranked":
+        """Return the rank of a single path."""
+        return cls((path,), path.features, policy.gain_of(path.features), policy.cost_of(path.features))
 
-    def with_way(self, policy: Policy, way: Way, set_cost: Number) -> "Ranked":
-        """Return these ways and one more: gains add up, the cost is that of the set."""
-        whole = replace(self.whole, S=self.whole.S + way.features.S, C=set_cost)
-        gain = self.gain + policy.gain_of(way.features)
-        return Ranked((*self.ways, way), whole, gain, policy.cost_of(whole))
+    def with_path(self, policy: Policy, path: UnitPath, set_cost: Number) -> "Ranked":
+        """Return the rank of these paths and one more: gains add up, the cost is that of the set."""
+        whole = replace(self.whole, S=self.whole.S + path.features.S, C=set_cost)
+        gain = self.gain + policy.gain_of(path.features)
+        return Ranked((*self.paths, path), whole, gain, policy.cost_of(whole))
 
     @property
     def static(self) -> Number:
@@ -92,39 +92,41 @@ def units_of(net: Network, policy: Policy) -> tuple[Unit, ...]:
     )
 
 
-def priority_defining(net: Network, policy: Policy, ways: Sequence[Way]) -> Ranked:
-    """Choose which of the ways from one queue define its priority and run as one (SCLP08 §7.2).
+def priority_defining(net: Network, policy: Policy, paths: Sequence[UnitPath]) -> Ranked:
+    """Choose which of the paths from one queue define its priority and run as one (SCLP08 §7.2).
 
-    ``max``: the best one. ``sum``: all. ``pdt``: by falling priority, while the aggregate rises; equal ones by
-    their route, so that the order of declaration does not matter.
+    ``max``: the best one. ``sum``: all. ``pdt``: by falling priority, while the aggregate rises. Ties are broken
+    by the path's edges, so that the order of declaration does not matter.
     """
-    first, *others = sorted(ways, key=lambda way: (-policy.static(way.features), way.path.edges, way.path.query))
+    first, *others = sorted(
+        paths, key=lambda each: (-policy.static(each.features), each.path.edges, each.path.query)
+    )
     ranked = Ranked.alone(policy, first)
     if not others or policy.sharing not in ("sum", "pdt"):
         return ranked
     taken = net.shared_set([first.path])
-    for way in others:
-        more = ranked.with_way(policy, way, taken.cost_with(way.path))
+    for other in others:
+        more = ranked.with_path(policy, other, taken.cost_with(other.path))
         if policy.sharing == "pdt" and more.static <= ranked.static:
             break
-        taken.add(way.path)
+        taken.add(other.path)
         ranked = more
     return ranked
 
 
 def _weight(net: Network, policy: Policy, query: str) -> Number:
-    """Return the weight of a query; of one that stands for several, as the policy ranks what is shared.
+    """Return the weight of a query of the network, which may stand for a group of queries.
 
-    Where gains of several queries add up, S is already the sum of theirs and their average counts; where the best
-    speaks for all, the greatest.
+    Where a policy adds up gains (``sum``, ``pdt``), S is already the sum over the group, so the average weight
+    counts; where the best path decides (``max``), the greatest.
     """
     found = net.query(query)
     adds_up = policy.sharing in ("sum", "pdt")
     return found.weight if adds_up or found.greatest is None else found.greatest
 
 
-def _way(net: Network, policy: Policy, path: Path, released: Number, time: Number) -> Way:
-    onward, chain = net.onward[path], net.chain_at[path]
+def _unit_path(net: Network, policy: Policy, path: Path, released: Number, time: Number) -> UnitPath:
+    onward, segment = net.onward[path], net.envelope_segment_at[path]
     features = Features(
         query=path.query,
         S=onward.S,
@@ -133,42 +135,43 @@ def _way(net: Network, policy: Policy, path: Path, released: Number, time: Numbe
         ideal=onward.ideal,
         released=released,
         time=time,
-        drop=chain.drop,
-        span=chain.span,
+        drop=segment.drop,
+        span=segment.span,
         weight=_weight(net, policy, path.query),
     )
-    return Way(path, features)
+    return UnitPath(path, features)
 
 
 def _path_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
-    """One unit a queue, also mid-way: tuples wait there behind shared operators and between two policies."""
+    """Return one unit per queue, also inside paths: behind shared operators, and after a policy switch."""
     units = []
     for id, edge in enumerate(net.edges):
-        ways = [_way(net, policy, path, net.released(path), net.C(path)) for path in net.suffixes[edge]]
-        units.append(_unit(net, policy, id, str(edge), (edge,), (), priority_defining(net, policy, ways)))
+        paths = [_unit_path(net, policy, path, net.released(path), net.C(path)) for path in net.suffixes[edge]]
+        units.append(_unit(net, policy, id, str(edge), (edge,), (), priority_defining(net, policy, paths)))
     return tuple(units)
 
 
 def _operator_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
-    """One unit an operator, whatever the number of its queues; the best of them speaks for it."""
+    """Return one unit per operator; the best of its queues defines its priority."""
     units = []
     for id, (name, entries) in enumerate(net.in_edges.items()):
         ranks = []
         for edge in entries:
-            ways = [
-                _way(net, policy, path, net.released(path, 0, 1), net.costs[edge]) for path in net.suffixes[edge]
+            paths = [
+                _unit_path(net, policy, path, net.released(path, 0, 1), net.costs[edge])
+                for path in net.suffixes[edge]
             ]
-            ranks.append(priority_defining(net, policy, ways))
+            ranks.append(priority_defining(net, policy, paths))
         best = max(ranks, key=lambda ranked: ranked.static)
         units.append(_unit(net, policy, id, name, entries, (), best))
     return tuple(units)
 
 
 def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
-    """One unit a segment. It serves every queue into its operators, also half-way up.
+    """Return one unit per segment. It serves every queue into its operators, also those inside the segment.
 
-    Another path may enter there, another segment may share the operators below, and a change of mode leaves
-    tuples where they are. It has the greatest weight of the queries that pass all of it.
+    Tuples can wait there: another path may enter, another segment may share the operators below, and a change of
+    mode leaves tuples where they are. A unit has the greatest weight of the queries that pass all of it.
     """
     segments = net.simplified_segments() if policy.simplified else net.segments()
     units = []
@@ -176,10 +179,10 @@ def _segment_units(net: Network, policy: Policy) -> tuple[Unit, ...]:
         inside = [edge for name in segment.operators for edge in net.in_edges[name]]
         internal = [edge for edge in inside if edge.source in segment.operators]
         rest = Path(segment.path.query, segment.path.edges[segment.start :])
-        way = _way(net, policy, rest, segment.released, segment.time)
+        path = _unit_path(net, policy, rest, segment.released, segment.time)
         passing = set.intersection(*(set(net.users[name]) for name in segment.operators))
         weight = max(_weight(net, policy, query) for query in passing)
-        ranked = Ranked.alone(policy, replace(way, features=replace(way.features, weight=weight)))
+        ranked = Ranked.alone(policy, replace(path, features=replace(path.features, weight=weight)))
         units.append(_unit(net, policy, id, str(segment), tuple(inside), internal, ranked))
     return tuple(units)
 
@@ -198,7 +201,7 @@ def _unit(
     elif policy.scheduling_point == "segment":
         through = set(internal)
     elif policy.unit == "path":
-        through = {edge for way in ranked.ways for edge in way.path.edges[1:]}
+        through = {edge for each in ranked.paths for edge in each.path.edges[1:]}
     else:
         through = {edge for entry in entries for path in net.suffixes[entry] for edge in path.edges[1:]}
     holders: tuple[int, ...] = (id,)
@@ -210,7 +213,7 @@ def _unit(
         name=name,
         entries=entries,
         through=frozenset(through),
-        ways=tuple(way.features for way in ranked.ways),
+        path_features=tuple(path.features for path in ranked.paths),
         whole=ranked.whole,
         static=ranked.static,
         cost=ranked.cost,

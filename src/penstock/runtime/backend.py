@@ -5,8 +5,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from penstock.language.statements import QueryDef, StreamDef
-from penstock.plan.group import QueryTemplate
 from penstock.plan.plan import Plan
+from penstock.plan.template import QueryTemplate
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from penstock.network import Edge
 from penstock.plan.columns import arrow_type, numbers
-from penstock.plan.group import MEMBER, QUERY, Group
+from penstock.plan.group import QUERY, Group
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Lookup, seq
+from penstock.plan.template import MEMBER
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.work import Work
 

@@ -112,7 +112,7 @@ class _Engine:
     def _foresee(self, unit: Unit) -> tuple[Number, Number | None]:
         """Static part and cost by what the waiting tuples will really produce, and the time all of them need."""
         policy = self.scheduler.policy
-        ways = {features.query: features for features in unit.ways}
+        ways = {features.query: features for features in unit.path_features}
         made = dict.fromkeys(ways, Fraction(0))
         time = Fraction(0)
         for entry in unit.entries:

@@ -171,7 +171,7 @@ class Plan:
         self._steps: list[dict[str, Any]] = []
         self._entries: list[dict[str, Any]] = []
         numbers, members = self._clusters(group, decides)
-        ways = [way for unit in self.found for way in unit.ways]
+        ways = [way for unit in self.found for way in unit.path_features]
         self.units = _records(records.UNIT, self._units(static, group, numbers, adaptive))
         self.entries = _records(records.ENTRY, self._entries)
         self.steps = _records(records.STEP, self._steps)
@@ -253,11 +253,11 @@ class Plan:
                 "entry_from": first,
                 "entry_to": len(self._entries),
                 "way_from": ways,
-                "way_to": ways + len(unit.ways),
+                "way_to": ways + len(unit.path_features),
                 **_span("route", self._lists.add(route)),
                 **_span("holder", self._lists.add(unit.holders if by_turns else ())),
             }
-            ways += len(unit.ways)
+            ways += len(unit.path_features)
 
     def _route(self, unit: Unit) -> tuple[Edge, ...]:
         """The queues on the only way of a unit."""
@@ -279,7 +279,7 @@ class Plan:
         """Return the first step of looking ahead: all the way to the roots that the unit is ranked by."""
         if not self.policy.clairvoyant:
             return NONE
-        queries = {way.query for way in unit.ways}
+        queries = {way.query for way in unit.path_features}
         onward = {edge for path in self.net.suffixes[entry] if path.query in queries for edge in path.edges}
         return self._step(entry, frozenset(onward), {})
 

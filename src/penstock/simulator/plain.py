@@ -134,7 +134,7 @@ class Plain:
     def foresee(self, unit: Unit) -> tuple[Number, Number | None]:
         """Rank a unit by what its waiting tuples will really bring and the time they need (SCLP08 §9.1.11)."""
         policy, length = self.scheduler.policy, self.length(unit)
-        made = {way.query: 0 for way in unit.ways}
+        made = {way.query: 0 for way in unit.path_features}
         time = 0.0
         for entry in unit.entries:
             onward = {e for path in self.net.suffixes[entry] if path.query in made for e in path.edges}
@@ -150,7 +150,7 @@ class Plain:
                     further = [e for e in self.net.out_edges.get(edge.target, ()) if e in onward]
                     todo += [(e, result) for e in further for result in results]
         cost = time / length
-        gain = sum(policy.gain_of(replace(way, S=made[way.query] / length, C=cost)) for way in unit.ways)
+        gain = sum(policy.gain_of(replace(way, S=made[way.query] / length, C=cost)) for way in unit.path_features)
         paid = policy.cost_of(replace(unit.whole, S=sum(made.values()) / length, C=cost))
         return (gain if paid is None else gain / paid), paid
 

@@ -35,7 +35,7 @@ class Rules:
             object.__setattr__(self, "quantum", quantum)
         if not isinstance(self.service, Service):
             raise PolicyError(
-                f"the service must be Exhaustive(), Limited(n) or Workload(...), not {self.service!r}"
+                f"the service must be Exhaustive(), Limited(n) or QueueShare(...), not {self.service!r}"
             )
 
 

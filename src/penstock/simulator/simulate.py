@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from penstock.errors import ArrivalError, NetworkError, PolicyError, QosError, RunError, nearest
 from penstock.network import Network, Number, checked
-from penstock.policies import Exhaustive, Limited, Policy, Service, Thresholds, Workload, policy_named
+from penstock.policies import Exhaustive, Limited, Policy, QueueShare, Service, Thresholds, policy_named
 from penstock.policies.policy import Saving
 from penstock.qos import Selection
 from penstock.qos.settings import goals_among
@@ -388,6 +388,6 @@ def _service(service: Service) -> tuple[int, float, float]:
             return records.LIMITED, float(tuples), 0.0
         case Exhaustive():
             return records.EXHAUSTIVE, 0.0, 0.0
-        case Workload(ratio=ratio, threshold=threshold):
+        case QueueShare(ratio=ratio, threshold=threshold):
             return records.SHARE, float(ratio), float(threshold)
-    raise PolicyError(f"the simulator serves by Limited(n), Exhaustive() or Workload(...), not {service!r}")
+    raise PolicyError(f"the simulator serves by Limited(n), Exhaustive() or QueueShare(...), not {service!r}")

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
-from penstock.plan.group import QueryTemplate
 from penstock.plan.plan import Plan
+from penstock.plan.template import QueryTemplate
 from penstock.runtime.clock import Clock
 from penstock.runtime.loop import Runtime
 from penstock.runtime.options import Listeners, RunOptions

@@ -4,8 +4,8 @@ import pyarrow as pa
 
 from penstock.errors import RunError, ScriptError
 from penstock.language.statements import QueryDef
-from penstock.plan.group import QueryTemplate, template_of
 from penstock.plan.plan import Plan
+from penstock.plan.template import QueryTemplate, template_of
 from penstock.spark.frames import Frames
 from penstock.spark.prepare import result_schema
 

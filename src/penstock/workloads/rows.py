@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from penstock.errors import ArrivalError
 from penstock.workloads.checks import whole
-from penstock.workloads.values import Settings, booleans, decimals, floats, integers, moments, strings
+from penstock.workloads.values import ValueOptions, booleans, decimals, floats, integers, moments, strings
 
 Columns: TypeAlias = Sequence[tuple[str, pa.DataType]]
-Maker: TypeAlias = Callable[[pa.DataType, int, np.random.Generator, Settings], pa.Array]
+Maker: TypeAlias = Callable[[pa.DataType, int, np.random.Generator, ValueOptions], pa.Array]
 
 TEXT = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view())
 
@@ -56,7 +56,7 @@ def made_rows(
             raise ArrivalError(f"the column {name!r} stands twice in a stream")
         maker, settings = _maker(name, kind)
         given = {key: options[f"{name}_{key}"] for key in settings if options and f"{name}_{key}" in options}
-        arrays[name] = maker(kind, length, rng, Settings(name, given))
+        arrays[name] = maker(kind, length, rng, ValueOptions(name, given))
     return pa.table(arrays)
 
 

@@ -31,7 +31,7 @@ DAY = 86_400
 
 
 @dataclass(frozen=True)
-class Settings:
+class ValueOptions:
     """What was said about a column: low, high, distinct, zipf, where given."""
 
     column: str
@@ -64,7 +64,7 @@ class Settings:
         return zipf(random, exponent, choices, count)
 
 
-def integers(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def integers(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return whole numbers from low to high; unsigned ones of 64 bits use 63 of them."""
     bits = kind.bit_width
     signed = pa.types.is_signed_integer(kind)
@@ -72,7 +72,7 @@ def integers(kind: pa.DataType, count: int, random: Random, settings: Settings) 
     return pa.array(_between(count, random, settings, least, min(most, MOST))).cast(kind)
 
 
-def floats(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def floats(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return numbers from low to below high."""
     dtype = np.dtype(kind.to_pandas_dtype())
     low = number(settings.given.get("low", 0.0), f"{settings.column}_low")
@@ -88,7 +88,7 @@ def floats(kind: pa.DataType, count: int, random: Random, settings: Settings) ->
     return pa.array(np.minimum(values, np.nextafter(ends[1], ends[0])))  # rounding may have reached high
 
 
-def decimals(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def decimals(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return decimals from low to high with as many random digits as 64 bits hold, zeros after them."""
     limit = 10 ** (kind.precision - kind.scale) - Fraction(1, 10**kind.scale)
     ends = {"low": Fraction(0), "high": min(limit, Fraction(HIGH))}
@@ -106,12 +106,12 @@ def decimals(kind: pa.DataType, count: int, random: Random, settings: Settings) 
     return made.cast(kind)
 
 
-def booleans(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def booleans(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return true and false, as often one as the other."""
     return pa.array(random.random(count) < 0.5)
 
 
-def moments(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def moments(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return timestamps or dates, from whole seconds since 1970."""
     if pa.types.is_timestamp(kind):
         ticks = TICKS[kind.unit]
@@ -122,7 +122,7 @@ def moments(kind: pa.DataType, count: int, random: Random, settings: Settings) -
     return pa.array(days.astype(np.int32)).cast(pa.date32()).cast(kind)
 
 
-def strings(kind: pa.DataType, count: int, random: Random, settings: Settings) -> pa.Array:
+def strings(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
     """Return ``<column><k>`` for k below distinct."""
     distinct = whole(settings.given.get("distinct", DISTINCT), f"{settings.column}_distinct", least=1)
     picked = pa.array(settings.pick(random, count, distinct))
@@ -140,6 +140,6 @@ def _named(column: str, numbers: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(column, numbers.cast(pa.string()), "")
 
 
-def _between(count: int, random: Random, settings: Settings, least: int, most: int) -> npt.NDArray[np.int64]:
+def _between(count: int, random: Random, settings: ValueOptions, least: int, most: int) -> npt.NDArray[np.int64]:
     low, high = settings.range(least, most)
     return low + settings.pick(random, count, high - low + 1)

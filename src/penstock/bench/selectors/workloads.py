@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from penstock.network import Network
-from penstock.policies import Limited, Service
-from penstock.policies import Workload as Batches
+from penstock.policies import Limited, QueueShare, Service
 from penstock.workloads import Arrivals, Bursty, Flows, Phases, Poisson, Population, Redrawn, Trace, population
 
 Kind = Literal["steady", "bursty", "drifting", "changing goals", "trace"]
@@ -93,7 +92,7 @@ def _many(load: float) -> Mapping[str, object]:
 
 def workloads(traces: Path | None) -> list[Workload]:
     """Return all workloads; those of real arrivals, if there is a folder of traces."""
-    p04 = partial(Workload, candidates=OF_P04, service=Batches(0.3, 50))
+    p04 = partial(Workload, candidates=OF_P04, service=QueueShare(0.3, 50))
     made = [
         Workload("response", "steady", "sclp08", "latency", _poisson, _many(0.9)),
         Workload("slowdown", "steady", "sclp08", SLOWDOWN, _poisson, _many(0.95)),

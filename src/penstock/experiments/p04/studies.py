@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.experiments.p04.mixes import GOALS, goals_of
-from penstock.policies import Workload
+from penstock.policies import QueueShare
 from penstock.qos import Look, Selection, Statistics, together
 from penstock.simulator.simulate import simulate
 from penstock.workloads import Redrawn, population
 from penstock.workloads.populations.p04 import RATE
 
 CANDIDATES = ("round_robin", "chain", "fifo", "mtiq")
-SERVICE = Workload(0.3, 50)
+SERVICE = QueueShare(0.3, 50)
 """RATIO and THRESHOLD, P04 §4.1 and §6.1."""
 WARMUP_S = 5.0
 COUNTED_FROM_S = WARMUP_S + len(CANDIDATES) + 1

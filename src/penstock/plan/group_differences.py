@@ -1,4 +1,4 @@
-"""Why queries that look alike do not run as one group: the first difference, in words."""
+"""Why similar queries do not run as one group: the first difference between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,13 @@ from sqlglot import exp
 from penstock.language.dialect import DIALECT
 from penstock.language.names import name_key
 from penstock.language.statements import QueryDef
-from penstock.plan.group import QUERY, QueryTemplate, Slots, Value
+from penstock.plan.group import QUERY
+from penstock.plan.template import QueryTemplate, Slots, Value
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Queries that could be in a group with others, but for one thing."""
+    """Queries that are not in a group with others because of one difference."""
 
     queries: tuple[str, ...]
     like: tuple[str, ...]
@@ -26,7 +27,7 @@ class Difference:
 def differences(
     queries: Mapping[str, QueryDef], templates: Mapping[str, tuple[QueryTemplate, tuple[Value, ...]]]
 ) -> list[Difference]:
-    """Return which queries differ from the largest set like them in more than constants, and in what first.
+    """Return which queries differ from the largest set of similar ones in more than constants, and where first.
 
     >>> from penstock.language import Script
     >>> from penstock.plan.plan import Plan
@@ -41,12 +42,12 @@ def differences(
     alike: dict[object, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, query in queries.items():
         if name not in templates and not _names_query(query):
-            continue  # without constants there is nothing to form a group by
+            continue  # a query without constants cannot be in a group
         template = templates[name][0].key if name in templates else f"alone {name}"
         alike[_outline(query)][template].append(name)
     found = []
-    for by_form in alike.values():
-        most, *others = sorted(by_form.values(), key=len, reverse=True)
+    for by_template in alike.values():
+        most, *others = sorted(by_template.values(), key=len, reverse=True)
         for names in others:
             first = _first_difference(queries[names[0]], queries[most[0]])
             if first is not None:
@@ -55,7 +56,7 @@ def differences(
 
 
 def _outline(query: QueryDef) -> object:
-    """Return what queries that look alike have in common: all but windows, constants and names of results."""
+    """Return the outline by which queries are similar: all but windows, constants and names of results."""
     return (
         tuple(item.relation.name for item in query.items),
         tuple(sorted(map(_shape, query.conditions))),
@@ -64,7 +65,7 @@ def _outline(query: QueryDef) -> object:
 
 
 def _shape(tree: exp.Expression) -> str:
-    """Return an expression with a question mark for every constant and every list of constants."""
+    """Return an expression as text, with a question mark for every constant and every list of constants."""
     copy = tree.copy()
     for each in list(copy.find_all(exp.In)):
         if all(isinstance(_bare(value), exp.Literal) for value in each.expressions):
@@ -77,7 +78,7 @@ def _shape(tree: exp.Expression) -> str:
 
 
 def _constants(tree: exp.Expression) -> Iterable[exp.Literal]:
-    """Return the constants of an expression; names of fields are none."""
+    """Return the constants of an expression, without names of fields."""
     return (each for each in tree.find_all(exp.Literal) if not isinstance(each.parent, exp.Bracket))
 
 
@@ -86,7 +87,7 @@ def _bare(value: exp.Expression) -> exp.Expression:
 
 
 def _first_difference(query: QueryDef, other: QueryDef) -> tuple[str, str, str] | None:
-    """Return what two queries of one outline differ in, beside constants of the same types."""
+    """Return the first difference of two queries of one outline, other than constants of the same types."""
     for item, its_item in zip(query.items, other.items, strict=True):
         if item.window != its_item.window:
             return f"window of {item.relation.name}", str(item.window or "none"), str(its_item.window or "none")
@@ -115,7 +116,7 @@ def _names_query(query: QueryDef) -> bool:
 
 
 def _fixed_constant(one: exp.Expression, two: exp.Expression) -> tuple[str, str, str] | None:
-    """Return the first constant that differs and is a part of the query: a pattern, an interval, an argument."""
+    """Return the first different constant that belongs to the template: a pattern, an interval, an argument."""
     for mine, its in zip(_constants(one), _constants(two), strict=True):
         if mine != its:
             return "constant that is part of a function, a pattern or an interval", mine.sql(), its.sql()
@@ -123,6 +124,6 @@ def _fixed_constant(one: exp.Expression, two: exp.Expression) -> tuple[str, str,
 
 
 def _expressions(query: QueryDef) -> Sequence[exp.Expression]:
-    """Return conditions and results, in an order that is the same for all queries of one outline."""
+    """Return conditions and outputs, in the same order for all queries of one outline."""
     conditions = sorted(query.conditions, key=lambda each: (_shape(each), each.sql()))
     return [*conditions, *(output.expression for output in query.outputs)]
