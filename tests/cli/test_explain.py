@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.chosen import DEFAULT
+from penstock.cli.policy_option import DEFAULT
 
 runner = CliRunner()
 TRAFFIC = Path(__file__).parents[2] / "examples" / "traffic.sql"
@@ -190,7 +190,7 @@ def test_settings_that_a_run_refuses_are_refused(script, setting, message):
 
 
 def test_explain_loads_no_pyspark(script):
-    text = "import sys; from penstock.cli.explanation import explanation; from pathlib import Path; "
+    text = "import sys; from penstock.cli.explain.explanation import explanation; from pathlib import Path; "
     text += f"explanation(Path({str(script)!r}), None); print('pyspark' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout == "False\n"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import penstock as ps
 from penstock.cli.app import app
-from penstock.cli.bench_policies import _others
+from penstock.cli.bench.policies import _others
 from penstock.cli.own_policy import policy_given
 from penstock.errors import PolicyError, QosError
 from penstock.policies import POLICIES, policy_named

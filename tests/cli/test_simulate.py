@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import penstock.simulator.simulate as simulator
 from penstock import NetworkBuilder, Window
 from penstock.cli.app import app
-from penstock.cli.network_file import network_from, network_of
+from penstock.cli.simulate.network_file import network_from, network_of
 from penstock.errors import NetworkError, PenstockError
 from penstock.simulator.result import METRICS
 from penstock.workloads import POPULATIONS, population

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from penstock.cli.watch import Watcher, stamp_of
+from penstock.cli.run.watch import Watcher, stamp_of
 from penstock.errors import RunError
 from penstock.language.script import Script
 

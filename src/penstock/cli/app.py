@@ -9,16 +9,16 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli.bench import bench
+from penstock.cli.bench.app import bench
 from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
-from penstock.cli.explain import explain
+from penstock.cli.explain.command import explain
 from penstock.cli.init import init
 from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
-from penstock.cli.reproduce import reproduce
-from penstock.cli.run import run
-from penstock.cli.simulate import simulate
+from penstock.cli.reproduce.app import reproduce
+from penstock.cli.run.command import run
+from penstock.cli.simulate.command import simulate
 from penstock.errors import PenstockError
 
 TRACEBACKS = "PENSTOCK_TRACEBACKS"

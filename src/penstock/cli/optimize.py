@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as Drawing
 
-from penstock.cli import problem as given
+from penstock.cli import join_problem as given
 from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan

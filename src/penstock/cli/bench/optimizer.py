@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from penstock.cli.bench_parts import conclude
+from penstock.cli.bench.outcome import conclude
 from penstock.cli.style import COMPACT, NONE, in_a_folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from penstock.cli.network_file import network_from
+from penstock.cli.simulate.network_file import network_from
 from penstock.errors import ArrivalError, RunError, nearest
 from penstock.network import Network
 from penstock.workloads import POPULATIONS, Arrivals, Bursty, Flows, Poisson, Redrawn, Times, Trace, take, until

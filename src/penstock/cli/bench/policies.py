@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.bench_parts import conclude, keep
-from penstock.cli.chosen import on_spark
+from penstock.cli.bench.outcome import conclude, keep
 from penstock.cli.own_policy import policy_given
+from penstock.cli.policy_option import on_spark
 from penstock.cli.style import COMPACT, seconds
 from penstock.errors import PolicyError
 from penstock.policies import Policy

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.bench_parts import conclude, keep
+from penstock.cli.bench.outcome import conclude, keep
 from penstock.cli.style import COMPACT, seconds
 
 

@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.claims import claims_table, reasons
+from penstock.cli.reproduce.claims import claims_table, reasons
 from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
 from penstock.report.verdicts import counted
 

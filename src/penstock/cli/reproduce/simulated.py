@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from penstock.cli.claims import claims_table, reasons
-from penstock.cli.reproduce_live import live_tables
+from penstock.cli.reproduce.claims import claims_table, reasons
+from penstock.cli.reproduce.p04_live import live_tables
 from penstock.cli.signals import Signals
 from penstock.cli.style import in_a_folder, wide_console
 from penstock.report.verdicts import counted

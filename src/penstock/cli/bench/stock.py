@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.bench_parts import comparisons_table, keep
+from penstock.cli.bench.outcome import comparisons_table, keep
 from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, size, wide_console
 from penstock.errors import nearest
 

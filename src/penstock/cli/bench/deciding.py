@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from penstock.cli.bench_parts import conclude, keep
+from penstock.cli.bench.outcome import conclude, keep
 
 
 def deciding(

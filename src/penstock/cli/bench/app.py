@@ -2,15 +2,15 @@
 
 import typer
 
-from penstock.cli.bench_chart import chart
-from penstock.cli.bench_deciding import deciding
-from penstock.cli.bench_optimizer import optimizer
-from penstock.cli.bench_orders import orders
-from penstock.cli.bench_overload import overload
-from penstock.cli.bench_policies import policies
-from penstock.cli.bench_selectors import selectors
-from penstock.cli.bench_simulator import simulator
-from penstock.cli.bench_stock import stock
+from penstock.cli.bench.chart import chart
+from penstock.cli.bench.deciding import deciding
+from penstock.cli.bench.optimizer import optimizer
+from penstock.cli.bench.orders import orders
+from penstock.cli.bench.overload import overload
+from penstock.cli.bench.policies import policies
+from penstock.cli.bench.selectors import selectors
+from penstock.cli.bench.simulator import simulator
+from penstock.cli.bench.stock import stock
 
 bench = typer.Typer(
     help="Benchmarks: what Penstock does beside others, on this machine.",

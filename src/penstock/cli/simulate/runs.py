@@ -16,7 +16,7 @@ from penstock.policies import Policy
 from penstock.qos import Chosen, Selection
 
 if TYPE_CHECKING:
-    from penstock.cli.workload import Workload
+    from penstock.cli.simulate.workload import Workload
     from penstock.simulator.result import Result
     from penstock.workloads import Times
 

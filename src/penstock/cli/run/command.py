@@ -16,10 +16,10 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from penstock.cli.chosen import chosen_policy
-from penstock.cli.figures import Examples, show_figures
-from penstock.cli.lines import EventLines, Log
-from penstock.cli.live import LiveView
+from penstock.cli.policy_option import chosen_policy
+from penstock.cli.run.figures import Examples, show_figures
+from penstock.cli.run.lines import EventLines, Log
+from penstock.cli.run.live import LiveView
 from penstock.cli.signals import Signals
 from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import plural, spinner, wide_console
@@ -114,7 +114,7 @@ def run(
         raise typer.BadParameter("there is nothing to append to without --out", param_hint="--append")
     if append and overwrite:
         raise typer.BadParameter("append to the results in DIR or overwrite them, not both", param_hint="--append")
-    from penstock.cli.watch import Watcher, stamp_of
+    from penstock.cli.run.watch import Watcher, stamp_of
     from penstock.language.script import Script
 
     read = stamp_of(file)  # before it is read: an edit while Spark starts is an edit

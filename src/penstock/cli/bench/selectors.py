@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.bench_parts import conclude
+from penstock.cli.bench.outcome import conclude
 from penstock.cli.style import COMPACT, in_a_folder
 
 

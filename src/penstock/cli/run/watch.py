@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Protocol, Self
 
-from penstock.cli.chosen import chosen_policy
+from penstock.cli.policy_option import chosen_policy
 from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef

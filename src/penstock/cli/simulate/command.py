@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli import simulation, simulation_screen
+from penstock.cli.join_problem import seconds as in_seconds
 from penstock.cli.own_policy import is_own, policy_given
-from penstock.cli.problem import seconds as in_seconds
 from penstock.cli.signals import INTERRUPTED
+from penstock.cli.simulate import runs as simulation
+from penstock.cli.simulate import screen
 from penstock.cli.style import in_a_folder, spinner, wide_console
 from penstock.errors import PlanError, PolicyError, QosError
 from penstock.network import Network
@@ -140,7 +141,7 @@ def simulate(
     `penstock simulate examples/network.toml --trace packets=packets.csv --column time --json`
     """
     if listed:
-        simulation_screen.show_populations(as_json)
+        screen.show_populations(as_json)
         return
     if network is None:
         raise typer.BadParameter("give a network file or a population; --list lists those", param_hint="NETWORK")
@@ -153,7 +154,7 @@ def simulate(
     choosing = _selections(goals, selectors, chosen, seed)
     paid = _setup_cost(setup_cost)
     with spinner("building the network …", hidden=as_json):
-        from penstock.cli.workload import with_processes, workload_named
+        from penstock.cli.simulate.workload import with_processes, workload_named
 
         work = with_processes(
             workload_named(network, load=load, queries=queries, seed=seed), traces or (), column, arrivals
@@ -249,8 +250,8 @@ def _show(found: dict[str, Any], report: Path | None, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    screen = wide_console()
-    for part in simulation_screen.shown(found):
-        screen.print(part, highlight=False)
+    console = wide_console()
+    for part in screen.shown(found):
+        console.print(part, highlight=False)
     if report:
-        screen.print(f"\n{report} has the plots.", highlight=False)
+        console.print(f"\n{report} has the plots.", highlight=False)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.cli.chosen import chosen_policy
-from penstock.cli.orders import described, measured_joins, planned_joins
+from penstock.cli.explain.orders import described, measured_joins, planned_joins
+from penstock.cli.policy_option import chosen_policy
 from penstock.cli.style import duration
 from penstock.errors import RunError
 from penstock.language.script import Script

@@ -3,8 +3,8 @@
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli.reproduce_an04 import an04
-from penstock.cli.reproduce_simulated import bbdm03, every_paper, jc03, p04, sclp08
+from penstock.cli.reproduce.an04 import an04
+from penstock.cli.reproduce.simulated import bbdm03, every_paper, jc03, p04, sclp08
 
 
 class _Papers(TyperGroup):

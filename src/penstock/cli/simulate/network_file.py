@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penstock.cli.problem import seconds, window
+from penstock.cli.join_problem import seconds, window
 from penstock.errors import NetworkError, PlanError, nearest
 from penstock.network import Network, Operator, Query, Stream
 from penstock.network.operator import Kind

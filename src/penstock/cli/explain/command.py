@@ -48,7 +48,7 @@ def explain(
     `penstock explain traffic.sql --json | jq '.queries.echo'`;
     `penstock run joins.sql --drain --json > run.json; penstock explain joins.sql --measured run.json`
     """
-    from penstock.cli.explanation import explanation
+    from penstock.cli.explain.explanation import explanation
 
     found = explanation(file, policy, measured)
     if as_json:
@@ -58,7 +58,7 @@ def explain(
 
 
 def _show(console: Console, title: str, found: dict[str, Any]) -> None:
-    from penstock.cli.orders import shown
+    from penstock.cli.explain.orders import shown
 
     shared = sum(len(operator["queries"]) > 1 for operator in found["operators"].values())
     counts = [

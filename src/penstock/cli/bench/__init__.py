@@ -1,0 +1,1 @@
+"""`penstock bench`: the benchmarks, one file each."""

@@ -1,0 +1,1 @@
+"""`penstock explain`: what a script would run."""

@@ -1,0 +1,1 @@
+"""`penstock simulate`: policies side by side in virtual time."""
