@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.options import SparkOptions, takes
 from penstock.cli.signals import Signals
-from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import COMPACT, size, spinner, wide_console
 from penstock.spark.driver_memory import default_heap, machine_memory, memory_bytes
 
@@ -45,13 +45,17 @@ class Finding:
     advice: str = ""
 
 
-def doctor(
-    no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not try to start Spark.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a thing.")] = False,
-    conf: Conf = None,
-    driver_memory: DriverMemory = None,
-    packages: Packages = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    """What `penstock doctor` is called with, in the order of its help."""
+
+    no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not try to start Spark.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a thing.")] = False
+    spark: SparkOptions
+
+
+@takes(DoctorOptions)
+def doctor(options: DoctorOptions) -> None:
     """Look for what Penstock needs: Python, Java, packages, memory, disk, ports, and a Spark that runs a job.
 
     Spark is started with the same settings as `penstock run` starts it with, and its heap is shown.
@@ -61,13 +65,13 @@ def doctor(
     Examples: `penstock doctor`; `penstock doctor --no-spark --json`;
     `penstock doctor --driver-memory 4g --packages GROUP:ARTIFACT:VERSION`
     """
-    settings = spark_conf(conf, driver_memory, packages)
+    settings = options.spark.settings()
     findings = [python(), java(), *installed(), cores(), memory(), heap(settings), *disks(), ports()]
-    if not no_spark:
+    if not options.no_spark:
         with Signals(), spinner("starting Spark on local[*] …") as change:
             findings.append(spark(settings, change))
     missing = [finding.name for finding in findings if finding.state == "missing"]
-    if as_json:
+    if options.as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
     else:
         _show(wide_console(), findings)

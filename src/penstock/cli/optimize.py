@@ -13,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree as Drawing
 
 from penstock.cli import join_problem as given
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
@@ -42,7 +43,7 @@ def optimize(
     ] = None,
     capacity: Annotated[float | None, typer.Option(help="The share of a processor that there is.")] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(get_args(Method))}.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the best plan for a join: the cheapest if one is feasible, else the one that keeps most results.
 

@@ -1,12 +1,12 @@
 """`penstock bench deciding`: what share of the time decisions take."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from penstock.cli.bench.outcome import conclude, keep
+from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
 
 
 def deciding(
@@ -16,10 +16,8 @@ def deciding(
     length: Annotated[
         float, typer.Option("--seconds", help="How long each case runs.", min=5, metavar="S")
     ] = 60.0,
-    out: Annotated[
-        Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
-    ] = Path("benchmarks/results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    out: ReportFolder = BENCHMARK_RESULTS,
+    as_json: AsJson = False,
 ) -> None:
     """Run hundreds and thousands of queries, and measure how long it takes to decide which runs next.
 

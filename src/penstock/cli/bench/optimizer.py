@@ -10,6 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from penstock.cli.bench.outcome import conclude
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, NONE, in_a_folder
 
 
@@ -23,7 +24,7 @@ def optimizer(
             help="Draw the times on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Plan random joins that have to shed by each method, and measure how long it takes and what it brings.
 

@@ -1,6 +1,5 @@
 """`penstock bench orders`: a join in the optimizer's order beside the order written, on Spark."""
 
-from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.bench.outcome import conclude, keep
+from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
 from penstock.cli.style import COMPACT, seconds
 
 
@@ -20,10 +20,8 @@ def orders(
     length: Annotated[
         float, typer.Option("--seconds", help="How much of the streams' time is worked off.", min=20, metavar="S")
     ] = 100.0,
-    out: Annotated[
-        Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
-    ] = Path("benchmarks/results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    out: ReportFolder = BENCHMARK_RESULTS,
+    as_json: AsJson = False,
 ) -> None:
     """Join four streams whose conditions stand in a bad order, as the optimizer chooses and as written.
 

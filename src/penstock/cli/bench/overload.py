@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.bench.outcome import conclude
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, NONE, size
 
 QUICK_S = 45.0
@@ -18,7 +19,7 @@ def overload(
         float, typer.Option("--seconds", help="How long the overload lasts.", min=30, metavar="S")
     ] = 120.0,
     quick: Annotated[bool, typer.Option("--quick", help=f"Only {QUICK_S:g} seconds of it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Join three streams at three times what the machine can do, with a memory limit: what is dropped, and kept.
 

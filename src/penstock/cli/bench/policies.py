@@ -1,7 +1,6 @@
 """`penstock bench policies`: the policies beside each other on Spark, near saturation."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.cli.bench.outcome import conclude, keep
+from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
 from penstock.cli.own_policy import policy_given
 from penstock.cli.policy_option import on_spark
 from penstock.cli.style import COMPACT, seconds
@@ -32,10 +32,8 @@ def policies(
     length: Annotated[
         float | None, typer.Option("--seconds", help="How long rows arrive in each run.", min=5, metavar="S")
     ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
-    ] = Path("benchmarks/results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    out: ReportFolder = BENCHMARK_RESULTS,
+    as_json: AsJson = False,
 ) -> None:
     """Run thirty queries of very different cost and selectivity under each policy, on the same bursty input.
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.bench.outcome import conclude
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, in_a_folder
 
 
@@ -34,7 +35,7 @@ def selectors(
             help="Draw the regrets on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let every selector choose among policies in the simulator, and compare with each policy alone.
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.bench.outcome import conclude
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, NONE, in_a_folder, size
 
 TITLES = {
@@ -34,7 +35,7 @@ def simulator(
             help="Draw the rates on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the simulator's decisions per second under every policy, with 50, 500 and 5,000 queries.
 

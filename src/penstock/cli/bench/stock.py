@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.bench.outcome import comparisons_table, keep
+from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
+from penstock.cli.signals import INTERRUPTED
 from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, size, wide_console
 from penstock.errors import nearest
 
 if TYPE_CHECKING:
-    from penstock.bench.stock.case import Measured
-
-_LOSES = 130
+    from penstock.bench.stock.case import Case, Measured
 
 
 def stock(
@@ -37,10 +37,8 @@ def stock(
             metavar="N",
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
-    ] = Path("benchmarks/results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    out: ReportFolder = BENCHMARK_RESULTS,
+    as_json: AsJson = False,
 ) -> None:
     """Run the same input and queries through Penstock and through stock Structured Streaming.
 
@@ -52,19 +50,44 @@ def stock(
     `penstock bench stock --only mixed --repeat 3`;
     `penstock bench stock --json | jq '.comparisons[] | {claim, measured, holds}'`
     """
-    from penstock.bench.stock.plan import PARTS, plan
-
-    for part in only or ():
-        if part not in PARTS:
-            raise typer.BadParameter(f"there is no part {part!r}.{nearest(part, PARTS)}", param_hint="--only")
-    cases = plan(only or list(PARTS), quick=quick, repeat=repeat)
-    if not cases:
-        raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
-    from penstock.bench.stock.run import document, run_cases
+    cases = _planned(only, quick=quick, repeat=repeat)
     from penstock.report.stock import page
     from penstock.spark.session import check_java
 
     check_java()
+    measured, found = _measured(cases, quick=quick)
+    kept = keep(found, page, out, "stock-quick" if quick else "stock")
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _show(wide_console(), found, kept)
+    wrong = [one for one in measured if one.status != "ok"]
+    for one in wrong:
+        typer.echo(f"penstock: {one.case.name}: {one.status.upper()}: {one.reason}", err=True)
+    if found["interrupted"]:
+        typer.echo(f"penstock: interrupted; {plural(len(measured), 'case')} of {len(cases)} kept", err=True)
+        raise typer.Exit(code=INTERRUPTED)
+    if wrong or any(comparison["holds"] is False for comparison in found["comparisons"]):
+        raise typer.Exit(code=1)
+
+
+def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[Case]":
+    """Return the cases of the parts that are asked for."""
+    from penstock.bench.stock.plan import PARTS, plan
+
+    for part in parts or ():
+        if part not in PARTS:
+            raise typer.BadParameter(f"there is no part {part!r}.{nearest(part, PARTS)}", param_hint="--only")
+    cases = plan(parts or list(PARTS), quick=quick, repeat=repeat)
+    if not cases:
+        raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
+    return cases
+
+
+def _measured(cases: "list[Case]", *, quick: bool) -> "tuple[list[Measured], dict[str, Any]]":
+    """Run the cases until Ctrl-C; return what was measured, and the document about it."""
+    from penstock.bench.stock.run import document, run_cases
+
     began = time.monotonic()
     measured: list[Measured] = []
     interrupted = False
@@ -79,20 +102,8 @@ def stock(
             run_cases(cases, progress.stage, take, progress.begin)
     except KeyboardInterrupt:
         interrupted = True
-    found = document(measured, quick=quick, interrupted=interrupted, seconds=time.monotonic() - began)
-    kept = keep(found, page, out, "stock-quick" if quick else "stock")
-    if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        _show(wide_console(), found, kept)
-    wrong = [one for one in measured if one.status != "ok"]
-    for one in wrong:
-        typer.echo(f"penstock: {one.case.name}: {one.status.upper()}: {one.reason}", err=True)
-    if interrupted:
-        typer.echo(f"penstock: interrupted; {plural(len(measured), 'case')} of {len(cases)} kept", err=True)
-        raise typer.Exit(code=_LOSES)
-    if wrong or any(comparison["holds"] is False for comparison in found["comparisons"]):
-        raise typer.Exit(code=1)
+    seconds = time.monotonic() - began
+    return measured, document(measured, quick=quick, interrupted=interrupted, seconds=seconds)
 
 
 class _Progress:

@@ -14,7 +14,7 @@ from penstock.network import Edge, Network
 from penstock.plan.likeness import differences
 from penstock.plan.plan import Plan, always, never
 from penstock.plan.steps import Columns, Join, Lookup
-from penstock.policies import units_of
+from penstock.policies import Policy, units_of
 from penstock.runtime.checks import check_settings
 
 ASSUMED = "CostModel and selectivities are assumed until a run has measured them; priorities here are before that."
@@ -35,65 +35,87 @@ def explanation(file: Path, given: str | None, measured: Path | None = None) -> 
     policy = chosen_policy(given, script)
     check_settings(script)
     plan = Plan.of(script, always if script.settings.get("groups", True) else never)
-    network, wanted = plan.network, plan.wanted()
-    notes = [ASSUMED]
+    joins, notes = _joins(script, plan, measured)
+    grouped = script.settings.get("groups", True)
+    return {
+        "streams": _streams(script, plan),
+        "tables": {name: _relation(table) for name, table in script.tables.items()},
+        "settings": dict(script.settings),
+        "policy": {"name": policy.name, "formula": policy.formula, "unit": policy.unit},
+        "operators": _operators(plan, joins),
+        "queries": {name: _query(plan, name, plan.wanted()) for name in script.queries},
+        "groups": {
+            name: {"queries": list(group.members), "constants": list(group.template.types)}
+            for name, group in plan.groups.items()
+        },
+        "alike": _alike(plan) if grouped else [],
+        "units": _units(plan, policy),
+        "notes": notes,
+    }
+
+
+def _joins(script: Script, plan: Plan, measured: Path | None) -> tuple[dict[str, Any], list[str]]:
+    """Return the orders of joins, planned or as a run measured them, and notes on where they are from."""
     optimize = script.settings.get("optimize", True)
     joins = {name: described(join, optimize=optimize) for name, join in planned_joins(script, plan).items()}
+    notes = [ASSUMED]
     if measured is not None:
-        ran = measured_joins(measured)
-        missing = [name for name in joins if len(joins[name]["orders"]) > 2 and name not in ran]
-        if missing or any(
-            ran[name]["written"].keys() != joins[name]["written"].keys() for name in ran.keys() & joins.keys()
-        ):
-            raise RunError(f"{measured} is not of a run of this script, or of one that no row came to")
-        joins |= {name: join for name, join in ran.items() if name in joins}
+        joins |= _measured(measured, joins)
         notes = [MEASURED.format(measured.name)]
     elif joins:
         notes.append(SAMPLED)
     if joins and not optimize:
         notes.append(AS_WRITTEN)
-    operators = {
+    return joins, notes
+
+
+def _measured(file: Path, joins: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run measured of these joins; raise if the run was of another script."""
+    ran = measured_joins(file)
+    missing = [name for name in joins if len(joins[name]["orders"]) > 2 and name not in ran]
+    both = ran.keys() & joins.keys()
+    if missing or any(ran[name]["written"].keys() != joins[name]["written"].keys() for name in both):
+        raise RunError(f"{file} is not of a run of this script, or of one that no row came to")
+    return {name: join for name, join in ran.items() if name in joins}
+
+
+def _streams(script: Script, plan: Plan) -> dict[str, Any]:
+    """Return the streams, each with the columns that are read."""
+    reads: dict[str, set[str]] = {name: set() for name in script.streams}
+    for edge, columns in plan.wanted().items():
+        if edge.source in reads:
+            reads[edge.source] |= columns
+    return {
+        name: {**_relation(stream), "reads": _in_order(stream, reads[name])}
+        for name, stream in script.streams.items()
+    }
+
+
+def _operators(plan: Plan, joins: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         operator.name: {
             "kind": operator.kind,
             "inputs": list(operator.inputs),
             "sql": plan.steps[operator.name].sql,
-            "queries": _served(plan, network.users[operator.name]),
+            "queries": _served(plan, plan.network.users[operator.name]),
             **_more(plan, operator.name),
             **joins.get(operator.name, {}),
         }
-        for operator in network.operators
+        for operator in plan.network.operators
     }
-    reads: dict[str, set[str]] = {name: set() for name in script.streams}
-    for edge, columns in wanted.items():
-        if edge.source in reads:
-            reads[edge.source] |= columns
-    return {
-        "streams": {
-            name: {**_relation(stream), "reads": _in_order(stream, reads[name])}
-            for name, stream in script.streams.items()
-        },
-        "tables": {name: _relation(table) for name, table in script.tables.items()},
-        "settings": dict(script.settings),
-        "policy": {"name": policy.name, "formula": policy.formula, "unit": policy.unit},
-        "operators": operators,
-        "queries": {name: _query(plan, name, wanted) for name in script.queries},
-        "groups": {
-            name: {"queries": list(group.members), "constants": list(group.template.types)}
-            for name, group in plan.groups.items()
-        },
-        "alike": _alike(plan) if script.settings.get("groups", True) else [],
-        "units": [
-            {
-                "name": unit.name,
-                "priority": float(unit.static),
-                "queries": _served(
-                    plan, sorted({user for edge in unit.entries for user in network.users[edge.target]})
-                ),
-            }
-            for unit in sorted(units_of(network, policy), key=lambda unit: -unit.static)
-        ],
-        "notes": notes,
-    }
+
+
+def _units(plan: Plan, policy: Policy) -> list[dict[str, Any]]:
+    """Return the units that the policy schedules, the highest priority first."""
+    users = plan.network.users
+    return [
+        {
+            "name": unit.name,
+            "priority": float(unit.static),
+            "queries": _served(plan, sorted({user for edge in unit.entries for user in users[edge.target]})),
+        }
+        for unit in sorted(units_of(plan.network, policy), key=lambda unit: -unit.static)
+    ]
 
 
 def _alike(plan: Plan) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.options import AsJson
 from penstock.cli.reproduce.claims import claims_table, reasons
 from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
 from penstock.report.verdicts import counted
@@ -28,7 +29,7 @@ def an04(
             help="Write the figures to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Optimise random joins of five streams with less and less to run them on, as in section 6 of the paper.
 

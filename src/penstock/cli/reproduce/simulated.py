@@ -5,60 +5,24 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from penstock.cli.options import takes
 from penstock.cli.reproduce.claims import claims_table, reasons
+from penstock.cli.reproduce.options import TRACES, AllPapersOptions, On, P04Options, SweepOptions, TraceOptions
 from penstock.cli.reproduce.p04_live import live_tables
 from penstock.cli.signals import Signals
-from penstock.cli.style import in_a_folder, wide_console
+from penstock.cli.style import wide_console
 from penstock.report.verdicts import counted
 
-RESULTS = Path("penstock-results")
-TRACES = {"SCLP08": "BC-pAug89.parquet", "BBDM03": "DEC-PKT-1-UDP.parquet"}
-"""The trace that each paper is run on where a folder of traces is given."""
 
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer tuples, queries and seeds: a first look.")]
-Seed = Annotated[int, typer.Option(help="Of the random numbers.", min=0, metavar="N")]
-Kept = Annotated[
-    Path, typer.Option("--results", help="Where finished simulations are kept.", metavar="DIR", file_okay=False)
-]
-Report = Annotated[
-    Path | None,
-    typer.Option(help="Write claims and figures to this page.", metavar="FILE.html", dir_okay=False,
-                 callback=in_a_folder),
-]  # fmt: skip
-Master = Annotated[str | None, typer.Option(help="Spark master; local by default.", metavar="URL")]
-Remote = Annotated[str | None, typer.Option(help="Spark Connect server instead.", metavar="URL")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
-Trace = Annotated[
-    Path | None,
-    typer.Option(help="Parquet or CSV file with arrival times.", exists=True, dir_okay=False, metavar="FILE"),
-]
-
-
-class On(StrEnum):
-    """What an experiment runs on."""
-
-    SIMULATOR = "simulator"
-    SPARK = "spark"
-
-
-def sclp08(
-    trace: Trace = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    results: Kept = RESULTS,
-    report: Report = None,
-    master: Master = None,
-    remote: Remote = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(TraceOptions)
+def sclp08(options: TraceOptions) -> None:
     """Simulate 500 heterogeneous queries under the policies of the paper: its Figures 6 to 30.
 
     The paper's trace, LBL-PKT-4, could not be had: give another with --trace, else a bursty process stands in.
@@ -68,58 +32,33 @@ def sclp08(
     Examples: `penstock reproduce SCLP08 --quick`; `penstock reproduce SCLP08 --trace packets.parquet --report
     sclp08.html`; `penstock reproduce SCLP08 --json | jq '.claims[] | select(.holds == false)'`
     """
-    _show([_run("SCLP08", trace, quick, seed, results, master, remote)], report, as_json)
+    _show([_run("SCLP08", options.trace, options.sweep)], options.sweep)
 
 
-def bbdm03(
-    trace: Trace = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    results: Kept = RESULTS,
-    report: Report = None,
-    master: Master = None,
-    remote: Remote = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(TraceOptions)
+def bbdm03(options: TraceOptions) -> None:
     """Simulate five plans under Chain, Greedy, FIFO and round robin: queue memory over time.
 
     On a synthetic stream, and on the trace that is given: the paper has DEC-PKT. Results are kept as for SCLP08.
 
     Examples: `penstock reproduce BBDM03 --trace DEC-PKT-1-UDP.parquet`; `penstock reproduce BBDM03 --quick --json`
     """
-    _show([_run("BBDM03", trace, quick, seed, results, master, remote)], report, as_json)
+    _show([_run("BBDM03", options.trace, options.sweep)], options.sweep)
 
 
-def jc03(
-    quick: Quick = False,
-    seed: Seed = 1,
-    results: Kept = RESULTS,
-    report: Report = None,
-    master: Master = None,
-    remote: Remote = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(SweepOptions)
+def jc03(options: SweepOptions) -> None:
     """Simulate 16 queries of 116 operators over five self-similar streams: Figures 2 to 4, with threshold added.
 
     Results are kept as for SCLP08.
 
     Examples: `penstock reproduce JC03`; `penstock reproduce JC03 --quick --report jc03.html`
     """
-    _show([_run("JC03", None, quick, seed, results, master, remote)], report, as_json)
+    _show([_run("JC03", None, options)], options)
 
 
-def p04(
-    on: Annotated[
-        On, typer.Option(help="In virtual time, or shortened as Spark jobs in real time.")
-    ] = On.SIMULATOR,
-    quick: Quick = False,
-    seed: Seed = 1,
-    results: Kept = RESULTS,
-    report: Report = None,
-    master: Master = None,
-    remote: Remote = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(P04Options)
+def p04(options: P04Options) -> None:
     """Let selectors choose among four policies by one goal or several, against each alone: Figures 6.2 to 6.7.
 
     The paper's roulette wheel, three bandits and Penstock's own selector. Results are kept as for SCLP08.
@@ -130,27 +69,12 @@ def p04(
     Examples: `penstock reproduce P04 --quick`; `penstock reproduce P04 --report p04.html`; `penstock reproduce P04
     --on spark`
     """
-    if on is On.SIMULATOR:
-        found = _run("P04", None, quick, seed, results, master, remote)
-    else:
-        found = _live(quick, seed, master, remote)
-    _show([found], report, as_json)
+    found = _run("P04", None, options.sweep) if options.on is On.SIMULATOR else _live(options.sweep)
+    _show([found], options.sweep)
 
 
-def every_paper(
-    traces: Annotated[
-        Path | None,
-        typer.Option(help=f"Folder with {' and '.join(TRACES.values())}.", exists=True, file_okay=False,
-                     envvar="PENSTOCK_TRACES", metavar="DIR"),
-    ] = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    results: Kept = RESULTS,
-    report: Report = None,
-    master: Master = None,
-    remote: Remote = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+@takes(AllPapersOptions)
+def every_paper(options: AllPapersOptions) -> None:
     """Reproduce AN04, BBDM03, JC03, P04 and SCLP08, one after the other, on one page.
 
     About 20 minutes on two cores, 3 with --quick. What is finished is kept, and not done again.
@@ -159,11 +83,11 @@ def every_paper(
     """
     documents = []
     for paper in ("BBDM03", "JC03", "P04", "SCLP08"):
-        found = traces / TRACES[paper] if traces and paper in TRACES else None
+        found = options.traces / TRACES[paper] if options.traces and paper in TRACES else None
         trace = found if found is not None and found.is_file() else None
-        documents.append(_run(paper, trace, quick, seed, results, master, remote))
-    documents.append(_an04(quick, seed))
-    _show(documents, report, as_json)
+        documents.append(_run(paper, trace, options.sweep))
+    documents.append(_an04(options.sweep.quick, options.sweep.seed))
+    _show(documents, options.sweep)
 
 
 def _an04(quick: bool, seed: int) -> dict[str, Any]:
@@ -183,24 +107,16 @@ def _an04(quick: bool, seed: int) -> dict[str, Any]:
     }
 
 
-def _run(
-    paper: str,
-    trace: Path | None,
-    quick: bool,
-    seed: int,
-    results: Path,
-    master: str | None,
-    remote: str | None,
-) -> dict[str, Any]:
+def _run(paper: str, trace: Path | None, sweep: SweepOptions) -> dict[str, Any]:
     from penstock.experiments.reproduction import Settings, reproduced
 
-    settings = Settings(quick, trace.resolve() if trace else None, seed)
-    kept = f"What is finished is in {results}: the same command goes on from there."
+    settings = Settings(sweep.quick, trace.resolve() if trace else None, sweep.seed)
+    kept = f"What is finished is in {sweep.results}: the same command goes on from there."
     with _progress(paper, kept) as told:
-        return reproduced(paper, settings, results / paper, told, master=master, remote=remote)
+        return reproduced(paper, settings, sweep.results / paper, told, master=sweep.master, remote=sweep.remote)
 
 
-def _live(quick: bool, seed: int, master: str | None, remote: str | None) -> dict[str, Any]:
+def _live(sweep: SweepOptions) -> dict[str, Any]:
     from penstock.experiments.p04.live import reproduced
     from penstock.experiments.reproduction import Settings
 
@@ -211,7 +127,8 @@ def _live(quick: bool, seed: int, master: str | None, remote: str | None) -> dic
             starting.close()  # Spark is there: from now on Ctrl-C is an exception again
             told(done, total, label)
 
-        return reproduced(Settings(quick, seed=seed), heard, master=master, remote=remote)
+        settings = Settings(sweep.quick, seed=sweep.seed)
+        return reproduced(settings, heard, master=sweep.master, remote=sweep.remote)
 
 
 @contextmanager
@@ -235,31 +152,35 @@ def _progress(paper: str, kept: str) -> Iterator[Callable[[int, int, str], None]
                 raise typer.Exit(130) from None
 
 
-def _show(documents: Sequence[dict[str, Any]], report: Path | None, as_json: bool) -> None:
-    if report:
+def _show(documents: Sequence[dict[str, Any]], sweep: SweepOptions) -> None:
+    if sweep.report:
         from penstock.report.reproduction import page
 
-        report.write_text(page(documents))
-    if as_json:
+        sweep.report.write_text(page(documents))
+    if sweep.as_json:
         found = documents[0] if len(documents) == 1 else _together(documents)
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    screen = wide_console()
+    console = wide_console()
     for document in documents:
-        for note in document["notes"]:
-            screen.print(f"· {note}", style="dim", highlight=False)
-        screen.print()
-        for table in live_tables(document["values"]) if "values" in document else ():
-            screen.print(table)
-        screen.print(claims_table(document["claims"], document["title"]))
-        for reason in reasons(document["claims"]):
-            screen.print(reason, style="dim", highlight=False)
-        for each in document.get("undecided", ()):
-            screen.print(f"Within noise, not judged: {each}.", style="dim", highlight=False)
-        spent = f"; {document['seconds']:.0f} s" if "seconds" in document else ""
-        screen.print(f"\n{counted(document['claims'])}{spent}.\n", highlight=False)
-    if report:
-        screen.print(f"{report} has the figures.", highlight=False)
+        _show_paper(console, document)
+    if sweep.report:
+        console.print(f"{sweep.report} has the figures.", highlight=False)
+
+
+def _show_paper(console: Console, document: dict[str, Any]) -> None:
+    for note in document["notes"]:
+        console.print(f"· {note}", style="dim", highlight=False)
+    console.print()
+    for table in live_tables(document["values"]) if "values" in document else ():
+        console.print(table)
+    console.print(claims_table(document["claims"], document["title"]))
+    for reason in reasons(document["claims"]):
+        console.print(reason, style="dim", highlight=False)
+    for each in document.get("undecided", ()):
+        console.print(f"Within noise, not judged: {each}.", style="dim", highlight=False)
+    spent = f"; {document['seconds']:.0f} s" if "seconds" in document else ""
+    console.print(f"\n{counted(document['claims'])}{spent}.\n", highlight=False)
 
 
 def _together(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
