@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from penstock.bench.processes import children
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -15,12 +17,11 @@ SHARED_MEMORY = Path("/dev/shm")
 
 def described(heap: str | None = None) -> dict[str, Any]:
     """Return what somebody needs to know to judge figures of this machine; without Spark there is no Java heap."""
-    memory = _first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+) kB")
     return {
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "processor": _first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.machine(),
         "cores": os.cpu_count() or 1,
-        "memory_bytes": int(memory) * 1024 if memory else None,
+        "memory_bytes": psutil.virtual_memory().total,
         "python": platform.python_version(),
         "pyspark": version("pyspark"),
         "penstock": version("penstock"),

@@ -9,27 +9,19 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Any
+
+import psutil
 
 from penstock.errors import RunError
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes that a process started, and those that they started; none where there is no /proc."""
-    parents: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            # The name, in brackets, may hold anything; the parent is the second word behind it
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append(int(status.parent.name))
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        some = parents.get(waiting.pop(), [])
-        found += some
-        waiting += some
-    return found
+    """Return the processes that a process started, and those that they started; none if it has ended."""
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def in_a_process(

@@ -28,11 +28,7 @@ def percentile(values: Floats, weights: Counts, share: float) -> float:
     >>> percentile(np.array([3.0, 1.0]), np.array([2, 98]), 0.99)
     3.0
     """
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    # A rank is a whole number; what floating point adds to it must not push it to the next value
-    rank = np.ceil(share * reached[-1] - 1e-9)
-    return float(values[order][np.searchsorted(reached, rank)])
+    return float(np.quantile(values, share, weights=weights, method="inverted_cdf"))
 
 
 def responses(values: Floats, weights: Counts) -> Responses:

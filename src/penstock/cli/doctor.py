@@ -26,7 +26,19 @@ from penstock.spark.driver_memory import default_heap, machine_memory, memory_by
 
 State = Literal["ok", "low", "missing"]
 
-PACKAGES = ("numba", "numpy", "plotly", "pyarrow", "pyspark", "rich", "river", "scipy", "sqlglot", "typer")
+PACKAGES = (
+    "numba",
+    "numpy",
+    "plotly",
+    "psutil",
+    "pyarrow",
+    "pyspark",
+    "rich",
+    "river",
+    "scipy",
+    "sqlglot",
+    "typer",
+)
 """What pyproject.toml declares."""
 
 LEAST_PYTHON = (3, 11)
