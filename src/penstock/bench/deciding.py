@@ -21,7 +21,7 @@ LEAST_JOBS = 10
 
 
 @dataclass(frozen=True)
-class Case:
+class DecidingCase:
     """So many queries, of forms with so many members each; the share of the time that deciding may take."""
 
     forms: int
@@ -38,7 +38,7 @@ class Case:
     def name(self) -> str:
         """The case in words.
 
-        >>> Case(100, 50, 0.05).name, Case(500, 1, 0.02, grouped=False).name
+        >>> DecidingCase(100, 50, 0.05).name, DecidingCase(500, 1, 0.02, grouped=False).name
         ('5,000 queries in 100 groups', '500 queries, each by itself')
         """
         how = f" in {self.forms:,} groups" if self.grouped else ", each by itself"
@@ -46,10 +46,10 @@ class Case:
 
 
 CASES = (
-    Case(500, 1, 0.02, grouped=False),
-    Case(10, 50, 0.02),
-    Case(100, 50, 0.05),
-    Case(5000, 1, 0.05, grouped=False),
+    DecidingCase(500, 1, 0.02, grouped=False),
+    DecidingCase(10, 50, 0.02),
+    DecidingCase(100, 50, 0.05),
+    DecidingCase(5000, 1, 0.05, grouped=False),
 )
 
 
@@ -73,7 +73,7 @@ def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) 
     return {"benchmark": "deciding", "machine": described(HEAP), "cases": found, "comparisons": comparisons}
 
 
-def _compared(case: Case, summary: Summary) -> Comparison:
+def _compared(case: DecidingCase, summary: Summary) -> Comparison:
     claim = f"{case.name}: share of the time"
     if summary.jobs < LEAST_JOBS:
         reason = f"only {summary.jobs} jobs were finished, which says little: let it run longer"
@@ -81,7 +81,7 @@ def _compared(case: Case, summary: Summary) -> Comparison:
     return Comparison(claim, "at most", case.most, summary.deciding)
 
 
-def script(case: Case) -> str:
+def script(case: DecidingCase) -> str:
     """Return the script: filters that let little through, no two alike, on a bursty stream that keeps all busy."""
     lines = [
         f"CREATE STREAM s (k INT, v INT, w INT) FROM bursty WITH (rate = {RATE}, seed = 3, "

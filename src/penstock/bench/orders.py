@@ -42,7 +42,7 @@ SET optimize = {optimize};
 
 
 @dataclass(frozen=True)
-class Measured:
+class OrderRun:
     """One run: how it went, and what it gave, in one order."""
 
     summary: Summary
@@ -55,7 +55,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
     The first runs of each order are not counted: Spark compiles then. Each run in the optimizer's order predicts
     what the next ones take in both; the medians of predictions are compared with those of what was measured.
     """
-    runs: dict[bool, list[Measured]] = {True: [], False: []}
+    runs: dict[bool, list[OrderRun]] = {True: [], False: []}
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
@@ -67,7 +67,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
                 sink = Memory()
                 runtime = Runtime(script(seconds, optimize=optimize), spark, [sink], Path(folder), drain=True)
                 summary = runtime.run()
-                runs[optimize].append(Measured(summary, _sorted(sink.results[QUERY])))
+                runs[optimize].append(OrderRun(summary, _sorted(sink.results[QUERY])))
     said = [each.summary.joins[JOIN] for each in runs[True][WARM - 1 : -1]]
     found = {
         name: {

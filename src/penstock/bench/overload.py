@@ -64,7 +64,7 @@ def script(pace: str, settings: str = "") -> Script:
 
 
 @dataclass
-class Course:
+class RunLog:
     """What a run said while it went on."""
 
     ticks: list[Summary] = field(default_factory=list)
@@ -91,7 +91,7 @@ def measured(seconds: float, on_stage: Callable[[str], object]) -> dict[str, Any
         )
         speed = OVERLOAD / demand
         on_stage(f"{seconds:g} s at {speed:.2g} times their pace: {OVERLOAD:g} times what the machine can do")
-        course = Course()
+        course = RunLog()
         overloaded = script(f"speed = {speed:.4g}", f"SET memory = {MEMORY}; SET shed = true;")
         summary = Runtime(
             overloaded,
@@ -121,7 +121,7 @@ def calm_demand(run: Callable[[], Summary], on_stage: Callable[[str], object]) -
     return min(taken[-2:])
 
 
-def _found(seconds: float, demand: float, speed: float, summary: Summary, course: Course) -> dict[str, Any]:
+def _found(seconds: float, demand: float, speed: float, summary: Summary, course: RunLog) -> dict[str, Any]:
     ticks = [each for each in course.ticks if each.seconds < seconds]  # after that, the rest is worked off
     shed = [each for each in ticks if each.shedding is not None and each.shedding.budget is not None]
     keep = {name: stream.keep for name, stream in (shed[-1] if shed else summary).streams.items()}

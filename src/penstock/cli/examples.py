@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.style import COMPACT, wide_console
-from penstock.experiments.examples import EXAMPLES, Cell, Example
+from penstock.experiments.examples import EXAMPLES, Example, ExampleCell
 from penstock.experiments.examples.cells import decimals
 
 
@@ -40,7 +40,7 @@ def examples(
         raise typer.Exit(code=1)
 
 
-def _table(example: Example, cells: list[Cell]) -> Table:
+def _table(example: Example, cells: list[ExampleCell]) -> Table:
     """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
     columns = list(dict.fromkeys(cell.at for cell in cells))  # the first quantity has them all, in order
     title = f"{example.paper}, {example.name}"
@@ -59,7 +59,7 @@ def _table(example: Example, cells: list[Cell]) -> Table:
     return table
 
 
-def _row(columns: Iterable[str], cells: dict[str, Cell], computed: bool) -> list[Text]:
+def _row(columns: Iterable[str], cells: dict[str, ExampleCell], computed: bool) -> list[Text]:
     texts = []
     for column in columns:
         cell = cells.get(column)

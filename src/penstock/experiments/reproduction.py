@@ -10,17 +10,17 @@ from typing import Any, Protocol
 from penstock.errors import RunError
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
-from penstock.experiments.sweep import Cell, Told, swept
+from penstock.experiments.sweep import SweepCell, Told, swept
 
 
-class Found:
+class CellResults:
     """What the cells of a sweep gave, asked for by study and settings."""
 
-    def __init__(self, cells: Sequence[Cell], results: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, cells: Sequence[SweepCell], results: Mapping[str, Mapping[str, Any]]) -> None:
         self._by_text = {cell.text: results[cell.key] for cell in cells}
         self.cells = cells
 
-    def of(self, cell: Cell) -> Mapping[str, Any]:
+    def of(self, cell: SweepCell) -> Mapping[str, Any]:
         """Return what a cell gave."""
         return self._by_text[cell.text]
 
@@ -31,18 +31,18 @@ class Experiment(Protocol):
     title: str
     notes: Sequence[str]
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[SweepCell]:
         """Return every simulation it needs."""
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return the figures."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReproductionSettings:
     """What a person may choose: less work, a trace instead of the default one, seeds."""
 
     quick: bool = False
@@ -50,9 +50,9 @@ class Settings:
     seed: int = 1
 
 
-def experiment_of(paper: str, settings: Settings) -> Experiment:
+def experiment_of(paper: str, settings: ReproductionSettings) -> Experiment:
     """Return the experiment of a paper."""
-    made: Callable[[Settings], Experiment] = import_module(
+    made: Callable[[ReproductionSettings], Experiment] = import_module(
         f"penstock.experiments.{paper.lower()}.experiment"
     ).experiment
     return made(settings)
@@ -60,7 +60,7 @@ def experiment_of(paper: str, settings: Settings) -> Experiment:
 
 def reproduced(
     paper: str,
-    settings: Settings,
+    settings: ReproductionSettings,
     folder: Path,
     told: Told,
     *,
@@ -73,7 +73,7 @@ def reproduced(
     begun = perf_counter()
     experiment = experiment_of(paper, settings)
     cells = experiment.cells()
-    found = Found(cells, swept(cells, folder, told, master=master, remote=remote))
+    found = CellResults(cells, swept(cells, folder, told, master=master, remote=remote))
     return {
         "paper": paper,
         "title": experiment.title,

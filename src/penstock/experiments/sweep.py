@@ -34,11 +34,11 @@ Told = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One simulation of a study of a paper.
 
-    >>> cell = Cell("SCLP08", "load", {"policy": "hnr", "load": 0.9})
-    >>> cell.key == Cell("SCLP08", "load", {"load": 0.9, "policy": "hnr"}).key
+    >>> cell = SweepCell("SCLP08", "load", {"policy": "hnr", "load": 0.9})
+    >>> cell.key == SweepCell("SCLP08", "load", {"load": 0.9, "policy": "hnr"}).key
     True
     """
 
@@ -72,20 +72,20 @@ def _stamp(file: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def measured(cell: Cell) -> dict[str, Any]:
+def measured(cell: SweepCell) -> dict[str, Any]:
     """Run a cell here and now: the study of that name in the paper's module."""
     studies = import_module(f"penstock.experiments.{cell.paper.lower()}.studies").STUDIES
     found: dict[str, Any] = studies[cell.study](**cell.settings)
     return found
 
 
-class Results:
+class SweepResults:
     """The cells that are done, in a folder: one Parquet file each, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def find(self, cell: Cell) -> dict[str, Any] | None:
+    def find(self, cell: SweepCell) -> dict[str, Any] | None:
         """Return what a cell gave, or None if it has not been run, or its file cannot be read."""
         file = self._file(cell.key)
         if not file.is_file():
@@ -96,7 +96,7 @@ class Results:
             return None
         return found
 
-    def keep(self, cell: Cell, result: str, seconds: float) -> None:
+    def keep(self, cell: SweepCell, result: str, seconds: float) -> None:
         """Write down what a cell gave."""
         self.folder.mkdir(parents=True, exist_ok=True)
         row = {"key": cell.key, "cell": cell.text, "result": result, "seconds": seconds}
@@ -109,12 +109,12 @@ class Results:
 
 
 def swept(
-    cells: Sequence[Cell], folder: Path, told: Told, *, master: str | None = None, remote: str | None = None
+    cells: Sequence[SweepCell], folder: Path, told: Told, *, master: str | None = None, remote: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """Run the cells that are not in `folder` yet, and return what all of them gave, by key."""
-    results = Results(folder)
+    results = SweepResults(folder)
     found: dict[str, dict[str, Any]] = {}
-    missing: dict[str, Cell] = {}
+    missing: dict[str, SweepCell] = {}
     for cell in cells:
         known = results.find(cell)
         if known is not None:
@@ -144,11 +144,11 @@ def warm() -> None:
         simulate(net, {"s": [0.0, 1.0]}, "bsd", detail=detail)
 
 
-def _run(spark: SparkSession, cells: Sequence[Cell]) -> Iterator[tuple[Cell, str, float]]:
+def _run(spark: SparkSession, cells: Sequence[SweepCell]) -> Iterator[tuple[SweepCell, str, float]]:
     """Yield cells as they are done: a job each, as many at once as there are slots."""
     waiting = iter(cells)
     with ThreadPoolExecutor(slots_of(spark)) as pool:
-        running: dict[Future[tuple[str, float]], Cell] = {}
+        running: dict[Future[tuple[str, float]], SweepCell] = {}
         try:
             for cell in waiting:
                 running[pool.submit(_job, spark, cell)] = cell
@@ -162,13 +162,13 @@ def _run(spark: SparkSession, cells: Sequence[Cell]) -> Iterator[tuple[Cell, str
                 future.cancel()
 
 
-def _done(running: dict[Future[tuple[str, float]], Cell]) -> Iterable[tuple[Cell, str, float]]:
+def _done(running: dict[Future[tuple[str, float]], SweepCell]) -> Iterable[tuple[SweepCell, str, float]]:
     for future in wait(running, return_when=FIRST_COMPLETED).done:
         cell = running.pop(future)
         yield cell, *future.result()
 
 
-def _job(spark: SparkSession, cell: Cell) -> tuple[str, float]:
+def _job(spark: SparkSession, cell: SweepCell) -> tuple[str, float]:
     """Run a cell as a Spark task of its own."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
-from penstock.bench.selectors.workloads import Workload, workloads
+from penstock.bench.selectors.workloads import SelectorWorkload, workloads
 from penstock.qos import SELECTORS, Chosen, Goals, Selection, Statistics, together
 from penstock.simulator.simulate import simulate
 
@@ -48,7 +48,7 @@ def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
     return math.exp(total / seconds)
 
 
-def compared(work: Workload, seed: int, seconds: float) -> dict[str, Any]:
+def compared(work: SelectorWorkload, seed: int, seconds: float) -> dict[str, Any]:
     """Run a workload once by every policy and every selector."""
     made = work.population(seed, seconds)
     times = made.times(seed, seconds=seconds)
@@ -125,7 +125,7 @@ def _task(place: int, seed: int, traces: Path | None, seconds: float) -> dict[st
     return compared(workloads(traces)[place], seed, seconds)
 
 
-def _row(work: Workload, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(work: SelectorWorkload, runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": work.name,
         "kind": work.kind,

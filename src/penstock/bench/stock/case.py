@@ -7,7 +7,7 @@ from typing import Any
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import Mixed
 from penstock.bench.stock.windowed import Windowed
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 
 SYSTEMS = {
     "each-fifo": "stock, one each, FIFO",
@@ -20,7 +20,7 @@ SYSTEMS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class StockCase:
     """What is run. A paced case offers `load` times what stock with one query each drained of the same queries."""
 
     part: str
@@ -43,7 +43,7 @@ class Case:
     def name(self) -> str:
         """The case in a few words.
 
-        >>> Case("filters", "penstock", queries=50).name
+        >>> StockCase("filters", "penstock", queries=50).name
         '50 filters of 1 %, files of 10,000 rows, drain: Penstock'
         """
         return f"{self.what}, {self.feeding}: {SYSTEMS[self.system]}"
@@ -60,7 +60,7 @@ class Case:
             queries = f"{filters} of {100 * self.selectivity:g} %"
         return queries if self.feeding == "paced" else f"{queries}, files of {self.file_rows:,} rows"
 
-    def made_workload(self) -> Workload:
+    def made_workload(self) -> StockWorkload:
         """Return the streams and queries."""
         if self.workload == "windowed":
             return Windowed(self.window_rows)
@@ -68,7 +68,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """One time that the measured part went through; times in seconds."""
 
     rows: int
@@ -90,13 +90,13 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CaseResult:
     """What came of a case. `status` is ok, wrong (the results are not what they must be) or failed."""
 
-    case: Case
+    case: StockCase
     status: str
     reason: str = ""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[MeasuredRun, ...] = ()
     session_s: float | None = None
     register_s: float | None = None
     first_s: float | None = None

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.bench.stock.workload import Columns, Span, Workload
+from penstock.bench.stock.workload import Columns, EventTimeSpan, StockWorkload
 from penstock.workloads import Bursty, until
 
 ROWS_PER_EVENT_SECOND = 2000
@@ -36,7 +36,7 @@ class Batch:
 class Inputs:
     """Makes the files of a case, in order, and knows what the queries must give in the end."""
 
-    def __init__(self, workload: Workload, folder: Path, seed: int) -> None:
+    def __init__(self, workload: StockWorkload, folder: Path, seed: int) -> None:
         self._workload = workload
         self._folder = folder
         self._random = np.random.default_rng(seed)
@@ -84,7 +84,7 @@ class Inputs:
         rows = dict.fromkeys(self._names, 0)
         for due_s, counts in arrivals:
             length = sum(counts.values()) * 1_000_000 // ROWS_PER_EVENT_SECOND + 2
-            span = Span(self._event_us, self._event_us + length)
+            span = EventTimeSpan(self._event_us, self._event_us + length)
             for name, count in counts.items():
                 moves.append((due_s, *self._file(name, count, span, self._sent_us + round(due_s * 1e6))))
                 rows[name] += count
@@ -94,7 +94,7 @@ class Inputs:
         self._sent_us += round(max(due_s for due_s, *_ in moves) * 1e6)
         return Batch(tuple(moves), rows, self._outputs - before, sent_us)
 
-    def _file(self, stream: str, count: int, span: Span, sent_us: int) -> tuple[str, str]:
+    def _file(self, stream: str, count: int, span: EventTimeSpan, sent_us: int) -> tuple[str, str]:
         table = self._workload.rows(stream, count, span, sent_us, self._random)
         self._made[stream].append(table)
         self._files += 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 from penstock.spark import Running, started
 from penstock.spark.session import spark_session
 
@@ -18,7 +18,7 @@ def penstock_session(heap: str) -> Iterator[SparkSession]:
         yield spark
 
 
-def script_of(workload: Workload, folder: Path) -> str:
+def script_of(workload: StockWorkload, folder: Path) -> str:
     """Return the script: streams, tables, queries. Files of jobs stay as they are: they say when results came.
 
     >>> from penstock.bench.stock.filters import Filters
@@ -38,10 +38,10 @@ def script_of(workload: Workload, folder: Path) -> str:
     return "\n".join([*lines, "SET publish = '0 s';"])
 
 
-class Penstock:
+class PenstockSystem:
     """A running script."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
         self._spark = spark
         self._script = script_of(workload, folder)
         self._out = folder / "out"

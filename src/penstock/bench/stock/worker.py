@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 from penstock.bench.machine import peak_bytes
 from penstock.bench.processes import Reporter
-from penstock.bench.stock.case import Case
-from penstock.bench.stock.penstock_system import Penstock, penstock_session
+from penstock.bench.stock.case import StockCase
+from penstock.bench.stock.penstock_system import PenstockSystem, penstock_session
 from penstock.bench.stock.stock_systems import FanOut, Grouped, OneEach, stock_session
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 
 
 class System(Protocol):
@@ -36,7 +36,7 @@ def main() -> None:
     """Run the case that stdin has."""
     spec = json.load(sys.stdin)
     reporter = Reporter()
-    case = Case(**spec["case"])
+    case = StockCase(**spec["case"])
     began = time.time()
     with _session(case, spec["heap"]) as spark:
         session_s = time.time() - began
@@ -52,15 +52,15 @@ def main() -> None:
         os._exit(0)  # stopping fifty queries takes long, and what they write at the end is not measured
 
 
-def _session(case: Case, heap: str) -> AbstractContextManager[SparkSession]:
+def _session(case: StockCase, heap: str) -> AbstractContextManager[SparkSession]:
     if case.system == "penstock":
         return penstock_session(heap)
     return stock_session(heap, fair=case.system == "each-fair")
 
 
-def _system(case: Case, workload: Workload, spark: SparkSession, folder: Path) -> System:
+def _system(case: StockCase, workload: StockWorkload, spark: SparkSession, folder: Path) -> System:
     if case.system == "penstock":
-        return Penstock(spark, workload, folder)
+        return PenstockSystem(spark, workload, folder)
     if case.system == "grouped":
         return Grouped(spark, workload, folder)
     if case.system == "fan-out":

@@ -18,7 +18,7 @@ from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, size, wide_
 from penstock.errors import nearest
 
 if TYPE_CHECKING:
-    from penstock.bench.stock.case import Case, Measured
+    from penstock.bench.stock.case import CaseResult, StockCase
 
 
 def stock(
@@ -71,7 +71,7 @@ def stock(
         raise typer.Exit(code=1)
 
 
-def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[Case]":
+def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[StockCase]":
     """Return the cases of the parts that are asked for."""
     from penstock.bench.stock.plan import PARTS, plan
 
@@ -84,16 +84,16 @@ def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "li
     return cases
 
 
-def _measured(cases: "list[Case]", *, quick: bool) -> "tuple[list[Measured], dict[str, Any]]":
+def _measured(cases: "list[StockCase]", *, quick: bool) -> "tuple[list[CaseResult], dict[str, Any]]":
     """Run the cases until Ctrl-C; return what was measured, and the document about it."""
     from penstock.bench.stock.run import document, run_cases
 
     began = time.monotonic()
-    measured: list[Measured] = []
+    measured: list[CaseResult] = []
     interrupted = False
     progress = _Progress(len(cases))
 
-    def take(one: "Measured") -> None:
+    def take(one: "CaseResult") -> None:
         measured.append(one)
         progress.done(one)
 
@@ -131,7 +131,7 @@ class _Progress:
         """Say what goes on in a case."""
         self._status.update(f"{self._number}/{self._total} {self._name} [dim]({text})[/]")
 
-    def done(self, one: "Measured") -> None:
+    def done(self, one: "CaseResult") -> None:
         """Say what came of a case."""
         if one.status != "ok":
             figures = Text(one.status, style="bold red")

@@ -108,9 +108,9 @@ def _an04(quick: bool, seed: int) -> dict[str, Any]:
 
 
 def _run(paper: str, trace: Path | None, sweep: SweepOptions) -> dict[str, Any]:
-    from penstock.experiments.reproduction import Settings, reproduced
+    from penstock.experiments.reproduction import ReproductionSettings, reproduced
 
-    settings = Settings(sweep.quick, trace.resolve() if trace else None, sweep.seed)
+    settings = ReproductionSettings(sweep.quick, trace.resolve() if trace else None, sweep.seed)
     kept = f"What is finished is in {sweep.results}: the same command goes on from there."
     with _progress(paper, kept) as told:
         return reproduced(paper, settings, sweep.results / paper, told, master=sweep.master, remote=sweep.remote)
@@ -118,7 +118,7 @@ def _run(paper: str, trace: Path | None, sweep: SweepOptions) -> dict[str, Any]:
 
 def _live(sweep: SweepOptions) -> dict[str, Any]:
     from penstock.experiments.p04.live import reproduced
-    from penstock.experiments.reproduction import Settings
+    from penstock.experiments.reproduction import ReproductionSettings
 
     with _progress("P04", "Nothing was kept.") as told, ExitStack() as starting:
         starting.enter_context(Signals())
@@ -127,7 +127,7 @@ def _live(sweep: SweepOptions) -> dict[str, Any]:
             starting.close()  # Spark is there: from now on Ctrl-C is an exception again
             told(done, total, label)
 
-        settings = Settings(sweep.quick, seed=sweep.seed)
+        settings = ReproductionSettings(sweep.quick, seed=sweep.seed)
         return reproduced(settings, heard, master=sweep.master, remote=sweep.remote)
 
 

@@ -19,7 +19,7 @@ from penstock.qos import Goals
 from penstock.qos.settings import goals_among
 
 if TYPE_CHECKING:
-    from penstock.cli.simulate.workload import Workload
+    from penstock.cli.simulate.workload import SimulatedWorkload
     from penstock.workloads import Times
 
 
@@ -80,7 +80,7 @@ def _simulate(options: SimulateOptions) -> None:
         raise typer.Exit(code=INTERRUPTED)
 
 
-def _workload(network: str, options: SimulateOptions) -> "tuple[Workload, dict[str, Times]]":
+def _workload(network: str, options: SimulateOptions) -> "tuple[SimulatedWorkload, dict[str, Times]]":
     """Return the network with its arrival processes as the options have them, and its arrival times."""
     from penstock.cli.simulate.workload import with_processes, workload_named
 

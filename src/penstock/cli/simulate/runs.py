@@ -16,7 +16,7 @@ from penstock.policies import Policy
 from penstock.qos import Chosen, Selection
 
 if TYPE_CHECKING:
-    from penstock.cli.simulate.workload import Workload
+    from penstock.cli.simulate.workload import SimulatedWorkload
     from penstock.simulator.result import Result
     from penstock.workloads import Times
 
@@ -131,7 +131,7 @@ class _Stage(ProgressColumn):
 
 
 def described(
-    work: "Workload",
+    work: "SimulatedWorkload",
     times: Mapping[str, "Times"],
     runs: Mapping[str, "Result"],
     options: Mapping[str, Any],
@@ -194,7 +194,7 @@ def _chosen(chosen: Chosen) -> dict[str, Any]:
 
 
 def _notes(
-    work: "Workload",
+    work: "SimulatedWorkload",
     times: Mapping[str, "Times"],
     runs: Mapping[str, "Result"],
     options: Mapping[str, Any],

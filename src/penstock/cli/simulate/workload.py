@@ -28,7 +28,7 @@ BYTES_A_TUPLE = 100
 
 
 @dataclass(frozen=True)
-class Workload:
+class SimulatedWorkload:
     """A network and its arrivals; with `speed`, they come so many times as fast as the processes say."""
 
     name: str
@@ -41,16 +41,16 @@ class Workload:
     """Whether costs are relative to each other, and only the load makes seconds of them."""
     speed: float = 1.0
 
-    def with_arrivals(self, arrivals: Mapping[str, Arrivals]) -> "Workload":
+    def with_arrivals(self, arrivals: Mapping[str, Arrivals]) -> "SimulatedWorkload":
         """Return it with other processes for some streams, whose rates are then those of the network too."""
         rates = {name: process.rate for name, process in arrivals.items() if process.rate is not None}
         return replace(self, network=self.network.measured(rates=rates), arrivals={**self.arrivals, **arrivals})
 
-    def with_load(self, load: float) -> "Workload":
+    def with_load(self, load: float) -> "SimulatedWorkload":
         """Return it with all costs multiplied by one factor, so that its load is `load`."""
         return replace(self, network=scaled(self.network, load))
 
-    def with_rate(self, rate: float) -> "Workload":
+    def with_rate(self, rate: float) -> "SimulatedWorkload":
         """Return it with arrivals that come faster or slower, so that `rate` come a second on all streams."""
         rates = {stream.name: stream.rate for stream in self.network.streams}
         for name, known in rates.items():
@@ -90,7 +90,7 @@ class Workload:
             )
 
 
-def workload_named(given: str, *, load: float | None, queries: int | None, seed: int) -> Workload:
+def workload_named(given: str, *, load: float | None, queries: int | None, seed: int) -> SimulatedWorkload:
     """Return the network of a file, or the population of that name."""
     if given in POPULATIONS:
         return _population(given, load, queries, seed)
@@ -101,17 +101,19 @@ def workload_named(given: str, *, load: float | None, queries: int | None, seed:
             "a file has the queries that it has; this is for sclp08 and its like", param_hint="--queries"
         )
     network = network_from(Path(given))
-    return Workload(Path(given).name, network, {})
+    return SimulatedWorkload(Path(given).name, network, {})
 
 
-def _population(name: str, load: float | None, queries: int | None, seed: int) -> Workload:
+def _population(name: str, load: float | None, queries: int | None, seed: int) -> SimulatedWorkload:
     settings: dict[str, object] = {"seed": seed} | ({} if load is None else {"load": load})
     if queries is not None:
         if "queries" not in signature(POPULATIONS[name]).parameters:
             raise typer.BadParameter(f"population {name!r} has the queries that it has", param_hint="--queries")
         settings["queries"] = queries
     found = built(name, **settings)
-    return Workload(name, found.network, found.arrivals, found.classes, found.blocking, found.note, relative=True)
+    return SimulatedWorkload(
+        name, found.network, found.arrivals, found.classes, found.blocking, found.note, relative=True
+    )
 
 
 def _missing(given: str) -> str:
@@ -122,7 +124,9 @@ def _missing(given: str) -> str:
     return f"there is neither a file nor a population {given!r}.{nearest(given, POPULATIONS)} --list lists them"
 
 
-def with_processes(work: Workload, traces: Sequence[str], column: str | None, process: str | None) -> Workload:
+def with_processes(
+    work: SimulatedWorkload, traces: Sequence[str], column: str | None, process: str | None
+) -> SimulatedWorkload:
     """Return it with the arrivals that options ask for; streams without any get Poisson arrivals at their rate."""
     streams = work.network.stream_by_name
     chosen: dict[str, Arrivals] = {}

@@ -36,10 +36,10 @@ def round_robin(net: Network, arrivals: Mapping[str, Floats], seed: int, quantum
     >>> round_robin(net, {"s": np.array([0.0, 0.0])}, seed=1, quantum=1.5)[:, 0].tolist()
     [0.0, 0.0, 1.0, 3.5, 4.0, 6.0]
     """
-    return _Run(net, arrivals, seed, quantum).samples()
+    return _RoundRobin(net, arrivals, seed, quantum).samples()
 
 
-class _Run:
+class _RoundRobin:
     def __init__(self, net: Network, arrivals: Mapping[str, Floats], seed: int, quantum: float) -> None:
         self.net, self.quantum = net, quantum
         order = {stream.name: place for place, stream in enumerate(net.streams)}

@@ -7,8 +7,8 @@ from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
 from penstock.experiments.jc03.claims import Runs, judged
 from penstock.experiments.jc03.unpruned import NOT_PRUNED
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell
 
 PAPER = "JC03"
 LOAD, RATE, ROWS, SHARE = 0.8, 4.0, 100, 0.5
@@ -38,33 +38,33 @@ NOTES = (
 )
 
 
-def experiment(settings: Settings) -> "Strategies":
+def experiment(settings: ReproductionSettings) -> "JC03Experiment":
     """Return the experiment."""
-    return Strategies(settings)
+    return JC03Experiment(settings)
 
 
-class Strategies:
+class JC03Experiment:
     """Five policies and the threshold, on three declarations of the plans."""
 
     title = "Path capacity, segments and Chain over time (JC03 §5.2)"
     notes: Sequence[str] = NOTES
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReproductionSettings) -> None:
         self.seeds = [settings.seed + place for place in range(1 if settings.quick else 3)]
         self.seconds = 60.0 if settings.quick else 400.0
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[SweepCell]:
         """Return every declaration, seed and policy."""
         return [cell for _, _, cell in self._runs()]
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
         runs: Runs = {}
         for variant, policy, cell in self._runs():
             runs.setdefault(variant, {}).setdefault(policy, []).append(found.of(cell))
         return judged(runs)
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return Figures 2 to 4 of the first seed, and what other declarations give."""
         first: dict[str, Mapping[str, Any]] = {}
         others: dict[str, dict[str, list[tuple[Any, float]]]] = {"latency": {}, "mean": {}}
@@ -87,15 +87,19 @@ class Strategies:
             Figure("Figure 4", "Mean memory by what is declared", "plans", "tuples", others["mean"], bars=True),
         ]
 
-    def _runs(self) -> Iterator[tuple[str, str, Cell]]:
+    def _runs(self) -> Iterator[tuple[str, str, SweepCell]]:
         for variant, plans in VARIANTS.items():
             for seed in self.seeds:
                 settings = {"load": LOAD, "rate": RATE, "seconds": self.seconds, "seed": seed, **plans}
                 for policy in POLICIES:
-                    yield variant, policy, Cell(PAPER, "phases", {"policy": policy, **settings})
+                    yield variant, policy, SweepCell(PAPER, "phases", {"policy": policy, **settings})
                 if variant == "as described":
-                    yield variant, NOT_PRUNED, Cell(PAPER, "phases", {"policy": NOT_PRUNED, **settings})
-                    yield variant, "threshold", Cell(PAPER, "threshold", {"share": SHARE, **settings}, weight=4)
+                    yield variant, NOT_PRUNED, SweepCell(PAPER, "phases", {"policy": NOT_PRUNED, **settings})
+                    yield (
+                        variant,
+                        "threshold",
+                        SweepCell(PAPER, "threshold", {"share": SHARE, **settings}, weight=4),
+                    )
 
 
 def _over_time(number: str, title: str, y: str, field: str, runs: Mapping[str, Mapping[str, Any]]) -> Figure:

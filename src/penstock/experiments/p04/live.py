@@ -22,10 +22,10 @@ from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
 from penstock.experiments.p04.mixes import ALONE, GOALS, goals_of
 from penstock.experiments.p04.plots import WORDS
-from penstock.experiments.p04.runs import Outcome, Runs, Setting, noise, percent
+from penstock.experiments.p04.runs import Outcome, Runs, RunSetting, noise, percent
 from penstock.experiments.p04.studies import CANDIDATES
 from penstock.experiments.p04.study import BURST, IN_FULL, NAMES, SELECTORS
-from penstock.experiments.reproduction import Settings
+from penstock.experiments.reproduction import ReproductionSettings
 from penstock.experiments.sweep import Told
 from penstock.runtime.summary import Summary
 from penstock.spark.api import run
@@ -66,7 +66,7 @@ NOTES = (
 )
 
 
-class Plan(NamedTuple):
+class LivePlan(NamedTuple):
     """How long the warm-up is and a run, from when on it counts, which selectors run, the goals they are given."""
 
     warm_up: float
@@ -76,9 +76,9 @@ class Plan(NamedTuple):
     goals: Sequence[str]
 
 
-FULL = Plan(35.0, 13.0, 5.0, IN_FULL, tuple(GOALS))
+FULL = LivePlan(35.0, 13.0, 5.0, IN_FULL, tuple(GOALS))
 """Roulette tries every policy for a second, and the first once more: that is not counted."""
-QUICK = Plan(15.0, 5.5, 2.5, ("foresight",), ("delay",))
+QUICK = LivePlan(15.0, 5.5, 2.5, ("foresight",), ("delay",))
 """Too short for roulette, which would hardly do anything but try."""
 
 
@@ -131,7 +131,7 @@ def outcome(ticks: Sequence[Tick], counted_from: float, overhead: float) -> dict
     }
 
 
-def mirrored(plan: Plan) -> list[Wanted]:
+def mirrored(plan: LivePlan) -> list[Wanted]:
     """Return everything that runs, in an order in which policies and selectors take turns, then in the opposite.
 
     >>> [each.name for each in mirrored(QUICK)][:6]
@@ -144,7 +144,7 @@ def mirrored(plan: Plan) -> list[Wanted]:
 
 
 def reproduced(
-    settings: Settings, told: Told, *, master: str | None = None, remote: str | None = None
+    settings: ReproductionSettings, told: Told, *, master: str | None = None, remote: str | None = None
 ) -> dict[str, Any]:
     """Run single policies and selectors on Spark, and return claims, values and figures as JSON has them."""
     begun = perf_counter()
@@ -201,7 +201,7 @@ def _capacity(work: Callable[..., Any], folder: Path, warm_up: float) -> float:
     return BACKLOG / min(_checked(work(script, policy="fifo", drain=True).summary).seconds for _ in range(2))
 
 
-def _lived(work: Callable[..., Any], folder: Path, wanted: Wanted, plan: Plan) -> Outcome:
+def _lived(work: Callable[..., Any], folder: Path, wanted: Wanted, plan: LivePlan) -> Outcome:
     a, b = (f"trace WITH (path = '{folder}/{stream}.parquet'" for stream in "ab")
     script = SCRIPT.format(a=a, b=b, folder=folder)
     ticks: list[Tick] = []
@@ -229,12 +229,12 @@ def _row(wanted: Wanted, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {"name": wanted.name, "goal": wanted.goal, "values": values, "shares": shares}
 
 
-def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: Plan) -> Iterator[Claim | str]:
+def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: LivePlan) -> Iterator[Claim | str]:
     """Yield what the paper says beside what was measured; as a text, what cannot be told from noise.
 
     Runs are compared as those of the simulator are, with the two orders instead of its seeds.
     """
-    setting = Setting("spark", BURST, plan.seconds)
+    setting = RunSetting("spark", BURST, plan.seconds)
     selected = {
         (setting, selector): {ALONE[goal]: lived[Wanted(selector, goal)] for goal in plan.goals}
         for selector in plan.selectors
@@ -262,7 +262,7 @@ def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: Plan) -> Iterator[Cl
         yield Claim("§7.1, overhead", what, "comparable to single ones", 100 * max(shares), "%", high=5)
 
 
-def _picked(runs: Runs, setting: Setting, selector: str, goal: str) -> Claim | str:
+def _picked(runs: Runs, setting: RunSetting, selector: str, goal: str) -> Claim | str:
     """Whether the best policy alone, or one that noise cannot tell from it, is used more than the others."""
     best = runs.best(setting, goal)
     label = f"{SELECTORS[selector]}, {goal}"

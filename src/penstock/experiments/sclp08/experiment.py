@@ -7,8 +7,8 @@ from statistics import fmean
 
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell
 
 NAMES = {
     "aurora": "RR",
@@ -74,12 +74,12 @@ QUICK = Sizes(
 )
 
 
-class SCLP08:
+class SCLP08Experiment:
     """The experiment: what to simulate, and how to ask for what came of it."""
 
     title = "SCLP08: many heterogeneous continuous queries"
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReproductionSettings) -> None:
         self.sizes = QUICK if settings.quick else FULL
         self.seed = settings.seed
         self.trace = None if settings.trace is None else str(settings.trace)
@@ -107,34 +107,34 @@ class SCLP08:
         """The populations."""
         return range(self.seed, self.seed + self.sizes.seeds)
 
-    def _cell(self, study: str, weight: float = 1.0, **settings: object) -> Cell:
+    def _cell(self, study: str, weight: float = 1.0, **settings: object) -> SweepCell:
         common: dict[str, object] = {"count": self.sizes.packets, "queries": self.sizes.queries, "seed": self.seed}
         if study != "two streams":
             common["trace"] = self.trace
-        return Cell("SCLP08", study, common | settings, weight)
+        return SweepCell("SCLP08", study, common | settings, weight)
 
-    def at_load(self, policy: str, load: float, seed: int) -> Cell:
+    def at_load(self, policy: str, load: float, seed: int) -> SweepCell:
         """Figures 6 to 17, 21 and 22."""
         over_time = load == SHOWN_AT and seed == self.seed
         return self._cell("load", 3, policy=policy, load=load, seed=seed, over_time=over_time)
 
-    def same_cost(self, policy: str, most: float) -> Cell:
+    def same_cost(self, policy: str, most: float) -> SweepCell:
         """Figures 18 and 19."""
         return self._cell("same cost", 6, policy=policy, most=most, load=self.other_load, count=self._half)
 
-    def two_streams(self, policy: str, load: float) -> Cell:
+    def two_streams(self, policy: str, load: float) -> SweepCell:
         """Figure 20."""
         return self._cell("two streams", 2, policy=policy, load=load, count=self.sizes.packets // 5)
 
-    def charged(self, policy: str, search: str = "fagin", free: bool = False) -> Cell:
+    def charged(self, policy: str, search: str = "fagin", free: bool = False) -> SweepCell:
         """Figures 23 and 24."""
         return self._cell("charged", 8, policy=policy, search=search, free=free, load=0.95, count=self._half // 2)
 
-    def shared(self, policy: str, sharing: str, load: float) -> Cell:
+    def shared(self, policy: str, sharing: str, load: float) -> SweepCell:
         """Figures 25 to 27."""
         return self._cell("shared", 2, policy=f"{policy}.shared('{sharing}')", load=load, count=self._half)
 
-    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: float = 100) -> Cell:
+    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: float = 100) -> SweepCell:
         """Figures 28 to 30."""
         return self._cell(
             "drifting",
@@ -157,7 +157,7 @@ class SCLP08:
         """The loads of Figures 20 and 25 to 27."""
         return tuple(dict.fromkeys((*self.sizes.loads[:-2:2], 0.9, SHOWN_AT)))
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[SweepCell]:
         """Return every simulation."""
         sizes = self.sizes
         low = sizes.deviations[0]
@@ -182,19 +182,19 @@ class SCLP08:
 
     # What came of it ----------------------------------------------------------------------------------------
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
         from penstock.experiments.sclp08.claims import claims
 
         return claims(self, found)
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return the figures."""
         from penstock.experiments.sclp08.plots import figures
 
         return figures(self, found)
 
-    def mean(self, found: Found, policy: str, load: float, metric: str) -> float:
+    def mean(self, found: CellResults, policy: str, load: float, metric: str) -> float:
         """Return a metric at a load, averaged over populations."""
         return fmean(float(found.of(self.at_load(policy, load, seed))[metric]) for seed in self.seeds)
 
@@ -214,6 +214,6 @@ STEPS = {
 """Figure 24: one technique after the other."""
 
 
-def experiment(settings: Settings) -> SCLP08:
+def experiment(settings: ReproductionSettings) -> SCLP08Experiment:
     """Return the experiment."""
-    return SCLP08(settings)
+    return SCLP08Experiment(settings)
