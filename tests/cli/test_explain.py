@@ -167,10 +167,10 @@ def test_what_a_run_measured_takes_the_place_of_what_is_assumed(tmp_path):
     ):
         run.write_text(text)
         wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
-        assert "is not what `penstock run --json` prints" in str(wrong.exception)
+        assert "is not a summary printed by `penstock run --json`" in str(wrong.exception)
     run.write_text('{"joins": {}}')
     wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
-    assert "is not of a run of this script" in str(wrong.exception)
+    assert "is the summary of another script" in str(wrong.exception)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_queries_that_look_alike_and_run_apart_are_told_why(tmp_path):
         (["wide"], ["near"], "window of s", "[ROWS 4]", "[ROWS 3]"),
     ]
     screen = runner.invoke(app, ["explain", str(file)]).stdout
-    assert "alike, yet not in one group" in screen
+    assert "similar, but not in one group" in screen
     assert max(map(len, screen.splitlines())) <= 80
     file.write_text(ALIKE + "SET groups = false;")
     assert explained(file)["alike"] == []

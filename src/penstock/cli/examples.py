@@ -1,4 +1,4 @@
-"""`penstock examples`: the papers' worked examples, computed beside printed."""
+"""`penstock examples`: computes the papers' worked examples and compares the printed numbers."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from penstock.experiments.examples.cells import decimals
 
 
 def examples(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a number.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry per number.")] = False,
 ) -> None:
     """Compute the papers' worked examples and compare every printed number.
 
@@ -41,7 +41,7 @@ def examples(
 
 
 def _table(example: Example, cells: list[ExampleCell]) -> Table:
-    """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
+    """Return a table of one example: a column per time or metric, a printed and a computed row per quantity."""
     columns = list(dict.fromkeys(cell.at for cell in cells))  # the first quantity has them all, in order
     title = f"{example.paper}, {example.name}"
     table = Table(title=title, caption=example.note or None, box=SIMPLE_HEAD, **COMPACT)

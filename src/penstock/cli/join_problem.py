@@ -1,4 +1,4 @@
-"""A join problem as a person gives it: a TOML or JSON file, or options such as ``--rate A=10``."""
+"""Reads a join problem from a TOML or JSON file, or from options such as ``--rate A=10``."""
 
 import json
 import re
@@ -41,9 +41,9 @@ def window(given: object, what: str) -> Window:
 
 
 def from_file(file: Path) -> dict[str, Any]:
-    """Return the arguments of the problem that a file describes."""
+    """Return the arguments of the join problem in a file."""
     if file.stat().st_size > LARGEST_FILE:
-        raise PlanError(f"{file} is too large for a problem")
+        raise PlanError(f"{file} is too large to be a join problem")
     try:
         text = file.read_text()
         found = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
@@ -60,7 +60,7 @@ def from_file(file: Path) -> dict[str, Any]:
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:
-    """Return what options such as ``A=10`` say.
+    """Return options such as ``A=10`` as a mapping.
 
     >>> pairs(["A=10", "B=70"], "--rate")
     {'A': '10', 'B': '70'}
@@ -77,7 +77,7 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
 
 
 def made(given: Mapping[str, Any]) -> JoinProblem:
-    """Return the problem, checked."""
+    """Return the join problem, checked."""
     arguments = dict(given)
     arguments["rates"] = {name: _plain(rate) for name, rate in mapping(given, "rates").items()}
     arguments["windows"] = {
@@ -97,7 +97,7 @@ def made(given: Mapping[str, Any]) -> JoinProblem:
 
 
 def mapping(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a part of a problem that names streams, or nothing if it is not there."""
+    """Return a part of a problem that is a mapping, empty if it is missing."""
     found = given.get(key, {})
     if not isinstance(found, Mapping):
         raise PlanError(f"the {key} must be a mapping, not {found!r}")
@@ -130,7 +130,7 @@ def _pair(name: str) -> tuple[str, ...]:
 
 
 def _plain(given: object) -> object:
-    """A number that stands as text; what is none is left for the problem to refuse."""
+    """Return a number given as text; anything else stays as it is, and `JoinProblem` rejects it."""
     try:
         return float(given) if isinstance(given, str) else given
     except ValueError:

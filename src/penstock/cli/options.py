@@ -15,7 +15,7 @@ _Options = TypeVar("_Options")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
 ReportFolder = Annotated[
-    Path, typer.Option("--out", help="Keep the figures and a report here.", metavar="DIR", file_okay=False)
+    Path, typer.Option("--out", help="Write the figures and a report here.", metavar="DIR", file_okay=False)
 ]
 BENCHMARK_RESULTS = Path("benchmarks/results")
 
@@ -86,12 +86,12 @@ class SparkOptions:
     conf: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE", help="A setting of Spark, e.g. spark.sql.shuffle.partitions=8; repeatable."
+            metavar="KEY=VALUE", help="A Spark setting, e.g. spark.sql.shuffle.partitions=8; repeatable."
         ),
     ] = None
     driver_memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Heap of Spark's driver, e.g. 4g; else a quarter of the memory."),
+        typer.Option(metavar="SIZE", help="Heap of Spark's driver, e.g. 4g. Default: a quarter of the memory."),
     ] = None
     packages: Annotated[
         list[str] | None, typer.Option(metavar="G:A:V", help="A package that Spark fetches; repeatable.")

@@ -1,4 +1,4 @@
-"""Which policy a command works with: the option's, the script's, or the default."""
+"""The policy of a command: from its option, the script, or the default."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ DEFAULT = "bsd"
 
 
 def chosen_policy(given: str | None, script: "Script") -> Policy:
-    """Return the policy; a wrong option is a wrong call, a wrong SET an error of the script."""
+    """Return the policy; raise `BadParameter` for a wrong option, `ScriptError` for a wrong SET."""
     if given is not None:
         try:
             return on_spark(policy_given(given))
@@ -29,7 +29,7 @@ def chosen_policy(given: str | None, script: "Script") -> Policy:
 
 
 def on_spark(name: str | Policy) -> Policy:
-    """Return the policy of that name, or raise: one that knows the future is for the simulator only."""
+    """Return the policy of that name; raise for one that knows the future, which only the simulator can run."""
     policy = policy_named(name)
     if policy.clairvoyant:
         raise PolicyError(f"policy {policy.name!r} knows the future: only the simulator can run it")

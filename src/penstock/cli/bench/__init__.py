@@ -1,1 +1,1 @@
-"""`penstock bench`: the benchmarks, one file each."""
+"""`penstock bench`: a file per benchmark."""

@@ -1,4 +1,4 @@
-"""`penstock bench`: the benchmarks, one file each."""
+"""`penstock bench`: the group of benchmark commands."""
 
 import typer
 
@@ -13,7 +13,7 @@ from penstock.cli.bench.simulator import simulator
 from penstock.cli.bench.stock import stock
 
 bench = typer.Typer(
-    help="Benchmarks: what Penstock does beside others, on this machine.",
+    help="Benchmarks on this machine: Penstock compared with other systems.",
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
@@ -23,4 +23,4 @@ for command in (stock, policies, deciding, optimizer, orders, overload, selector
 
 @bench.callback()
 def bench_options() -> None:
-    """Stand for the sub-app, which would otherwise be its only command; the help text is the app's."""
+    """Make `bench` a group even if it has one command; the help text is the app's."""

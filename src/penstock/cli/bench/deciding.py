@@ -1,4 +1,4 @@
-"""`penstock bench deciding`: what share of the time decisions take."""
+"""`penstock bench deciding`: the share of the time that scheduling decisions take."""
 
 from typing import Annotated
 
@@ -10,19 +10,17 @@ from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
 
 
 def deciding(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out 5,000 queries that run by themselves.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the case of 5,000 ungrouped queries.")] = False,
     length: Annotated[
         float, typer.Option("--seconds", help="How long each case runs.", min=5, metavar="S")
     ] = 60.0,
     out: ReportFolder = BENCHMARK_RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Run hundreds and thousands of queries, and measure how long it takes to decide which runs next.
+    """Run hundreds and thousands of queries, and measure how long scheduling decisions take.
 
-    Deciding is choosing the next units, learning from what was measured, and letting go of rows. Takes about 6
-    minutes, with --quick 4: thousands of queries that run by themselves take long to start.
+    Deciding is choosing the next units, updating cost estimates, and releasing rows. Takes about 6 minutes, with
+    --quick 4: thousands of ungrouped queries take long to start.
 
     Examples: `penstock bench deciding --quick`; `penstock bench deciding --json | jq .cases`
     """

@@ -1,4 +1,4 @@
-"""`penstock bench optimizer`: how long the searches for a plan take, by the number of streams."""
+"""`penstock bench optimizer`: planning time of each method by the number of streams."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,21 +15,24 @@ from penstock.cli.style import COMPACT, NONE, in_a_folder
 
 
 def optimizer(
-    most: Annotated[int, typer.Option(help="The most streams.", min=2, max=16, metavar="N")] = 12,
-    repeat: Annotated[int, typer.Option(help="Problems of each size.", min=1, metavar="N")] = 3,
-    seed: Annotated[int, typer.Option(help="Of the random problems.", min=0, metavar="N")] = 1,
+    most: Annotated[int, typer.Option(help="Maximum number of streams.", min=2, max=16, metavar="N")] = 12,
+    repeat: Annotated[int, typer.Option(help="Number of problems of each size.", min=1, metavar="N")] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0, metavar="N")] = 1,
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the times on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
+            help="Write a page with a plot of the times.",
+            metavar="FILE.html",
+            dir_okay=False,
+            callback=in_a_folder,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan random joins that have to shed by each method, and measure how long it takes and what it brings.
+    """Plan random overloaded joins with each method, and measure planning time and output rate.
 
-    A method that took over five seconds for an answer gets no larger problems. Takes about a minute. Exits with 1
-    if a required time is exceeded.
+    A method that took over five seconds for a plan gets no larger problems. Takes about a minute. Exits with 1 if
+    a required time is exceeded.
 
     Examples: `penstock bench optimizer --most 8`; `penstock bench optimizer --json | jq .methods`
     """
@@ -47,7 +50,7 @@ def optimizer(
 
 
 def _times(found: Mapping[str, Any]) -> Table:
-    title = f"Milliseconds for a plan: median and longest of {found['repeat']}"
+    title = f"Planning time in milliseconds: median and longest of {found['repeat']}"
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("streams", justify="right", no_wrap=True)
     for each in found["methods"]:
@@ -64,7 +67,7 @@ def _times(found: Mapping[str, Any]) -> Table:
 
 
 def _rates(found: Mapping[str, Any]) -> Table:
-    title = "Rate ÷ the exact method's: average and lowest"
+    title = "Output rate ÷ the exact method's: average and lowest"
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("streams", justify="right", no_wrap=True)
     others = [each for each in found["methods"] if each["method"] != "exact"]
@@ -82,7 +85,7 @@ def _rates(found: Mapping[str, Any]) -> Table:
 
 
 def _of_size(methods: Sequence[Mapping[str, Any]], streams: int) -> list[Mapping[str, Any] | None]:
-    """What each method took for so many streams, None where it was not asked."""
+    """Return the times of each method for this number of streams; None where it was not run."""
     return [next((each for each in method["series"] if each["streams"] == streams), None) for method in methods]
 
 

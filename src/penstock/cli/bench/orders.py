@@ -1,4 +1,4 @@
-"""`penstock bench orders`: a join in the optimizer's order beside the order written, on Spark."""
+"""`penstock bench orders`: a join in the optimizer's order and in the order written, on Spark."""
 
 from statistics import median
 from typing import Annotated, Any
@@ -15,17 +15,17 @@ from penstock.cli.style import COMPACT, seconds
 
 def orders(
     repeat: Annotated[
-        int, typer.Option(help="Runs of each order, after two that warm up.", min=1, metavar="N")
+        int, typer.Option(help="Runs of each order, after two warm-up runs.", min=1, metavar="N")
     ] = 5,
     length: Annotated[
-        float, typer.Option("--seconds", help="How much of the streams' time is worked off.", min=20, metavar="S")
+        float, typer.Option("--seconds", help="Seconds of stream time to process.", min=20, metavar="S")
     ] = 100.0,
     out: ReportFolder = BENCHMARK_RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Join four streams whose conditions stand in a bad order, as the optimizer chooses and as written.
+    """Join four streams, written in a bad order: in the optimizer's order and in the order written.
 
-    Compares results, times, and the utilisation that was predicted for both orders from runs in the optimizer's.
+    Compares results, times, and the utilisation predicted for both orders from runs in the optimizer's order.
     Takes about 4 minutes. Exits with 1 if a required comparison does not hold; they are meant for the defaults.
 
     Examples: `penstock bench orders`; `penstock bench orders --json | jq .plans`
@@ -42,7 +42,7 @@ def orders(
 
 
 def _table(found: dict[str, Any]) -> Table:
-    title = f"{found['rows']:,} rows of four streams, {found['stream_seconds']:g} s of their time"
+    title = f"{found['rows']:,} rows of four streams, {found['stream_seconds']:g} s of stream time"
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("order", no_wrap=True)
     for header in ("seconds", "predicted", "measured", "jobs", "results"):
@@ -56,5 +56,5 @@ def _table(found: dict[str, Any]) -> Table:
             f"{median(plan['jobs']):g}",
             f"{plan['results']:,}",
         )
-    table.caption = "predicted, measured: the share of the machine at the streams' own pace; medians, like seconds"
+    table.caption = "predicted, measured: share of the machine at the streams' own rates; all figures are medians"
     return table

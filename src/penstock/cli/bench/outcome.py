@@ -1,4 +1,4 @@
-"""What the commands of `penstock bench` have in common: the files they keep, the table of what was required."""
+"""Shared output of the `penstock bench` commands: result files, the table of requirements, the exit code."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from penstock.cli.style import COMPACT, NONE, wide_console
 
 
 def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: Path, name: str) -> Path:
-    """Write the figures, then the page made of them, so that no error in that loses them; return where it is."""
+    """Write the figures as JSON, then a page made of them; return the page. An error in it does not lose them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     place = folder / f"{name}.html"
@@ -24,7 +24,7 @@ def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: P
 
 
 def conclude(found: dict[str, Any], parts: Iterable[RenderableType], remark: str, *, as_json: bool) -> None:
-    """Print the figures, as JSON or as tables with what was required, and exit with 1 if that does not hold."""
+    """Print the figures, as JSON or as tables, and exit with 1 if a required comparison does not hold."""
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -38,7 +38,7 @@ def conclude(found: dict[str, Any], parts: Iterable[RenderableType], remark: str
 
 
 def comparisons_table(comparisons: list[dict[str, Any]]) -> Table:
-    """Return what was required beside what was measured."""
+    """Return a table of required and measured values."""
     table = Table(title="Required", box=SIMPLE_HEAD, **COMPACT)
     table.add_column("", ratio=1)
     table.add_column("required", justify="right", no_wrap=True)

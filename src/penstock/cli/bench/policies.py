@@ -1,4 +1,4 @@
-"""`penstock bench policies`: the policies beside each other on Spark, near saturation."""
+"""`penstock bench policies`: compares policies on Spark, near saturation."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ def policies(
             "--policy",
             "-p",
             metavar="NAME",
-            help="Compare this policy, too, once for each: lsf, or one in a file: mypolicy.py:NAME.",
+            help="Also compare this policy: lsf, or one in a file: mypolicy.py:NAME; repeatable.",
         ),
     ] = None,
     repeat: Annotated[int | None, typer.Option(help="Runs of each policy.", min=1, metavar="N")] = None,
@@ -37,10 +37,9 @@ def policies(
 ) -> None:
     """Run thirty queries of very different cost and selectivity under each policy, on the same bursty input.
 
-    The stream brings nine tenths of what the queries can take in large batches, which is measured first. Every
-    unit is a job of its own, so that there is something to schedule; `plain` leaves out what a job
-    costs before its first row. Takes about 18 minutes, with --quick 7. Exits with 1 if a required comparison does
-    not hold.
+    The load is 90 % of the capacity in large batches, which is measured first. Every unit is a job of its own, so
+    that there is something to schedule; `plain` policies ignore the set-up cost of a job. Takes about 18 minutes,
+    with --quick 7. Exits with 1 if a required comparison does not hold.
 
     Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`;
     `penstock bench policies --quick -p lsf -p examples/least_slack.py:LEAST_SLACK`
@@ -59,7 +58,7 @@ def policies(
 
 
 def _others(names: Sequence[str], there: Sequence[str]) -> list[Policy]:
-    """Return policies to compare beside those that are there."""
+    """Return the additional policies to compare."""
     found: list[Policy] = []
     for name in names:
         try:
@@ -67,7 +66,7 @@ def _others(names: Sequence[str], there: Sequence[str]) -> list[Policy]:
         except PolicyError as error:
             raise typer.BadParameter(str(error), param_hint="--policy") from error
         if policy.name in (*there, *(other.name for other in found)):
-            raise typer.BadParameter(f"policy {policy.name!r} is compared already", param_hint="--policy")
+            raise typer.BadParameter(f"policy {policy.name!r} is already compared", param_hint="--policy")
         found.append(policy)
     return found
 

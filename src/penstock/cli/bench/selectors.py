@@ -1,4 +1,4 @@
-"""`penstock bench selectors`: what choosing the policy on the way loses against the best one in hindsight."""
+"""`penstock bench selectors`: the regret of choosing policies during a run, against the best in hindsight."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,17 +32,20 @@ def selectors(
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the regrets on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
+            help="Write a page with a plot of the regrets.",
+            metavar="FILE.html",
+            dir_okay=False,
+            callback=in_a_folder,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Let every selector choose among policies in the simulator, and compare with each policy alone.
 
-    Workloads are steady, bursty, drifting, with goals that change, and traces. The regret is how much worse a
-    selector did than the best single policy on the same tuples, which nobody knows beforehand: below 0 it did
-    better than every one. Takes 5 to 15 minutes of two cores, with --quick 1 to 4. Exits with 1 if what is
-    required of Penstock's own selector, foresight, does not hold.
+    Workloads are steady, bursty, drifting, with changing goals, and traces. The regret is how much worse a
+    selector did than the best single policy in hindsight, on the same tuples; below 0, it did better than every
+    policy. Takes 5 to 15 minutes on two cores, with --quick 1 to 4. Exits with 1 if a requirement on Penstock's
+    own selector, foresight, does not hold.
 
     Examples: `penstock bench selectors --quick`; `penstock bench selectors --traces traces/ --report regret.html`;
     `penstock bench selectors --json | jq '.selectors'`
@@ -66,7 +69,7 @@ def selectors(
 
 def _tables(found: Mapping[str, Any]) -> Iterator[Table]:
     names = list(found["selectors"])
-    table = Table(title="Regret in %, the mean over seeds", box=SIMPLE_HEAD, **COMPACT)
+    table = Table(title="Regret in %, mean over seeds", box=SIMPLE_HEAD, **COMPACT)
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -94,7 +97,7 @@ def _tables(found: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def percent(value: float) -> str:
-    """Return a percentage in as many digits as it deserves.
+    """Return a percentage, without decimals from 100 on.
 
     >>> percent(0.04), percent(-12.34), percent(431.2)
     ('0.0', '-12.3', '431')

@@ -1,4 +1,4 @@
-"""`penstock bench simulator`: how many decisions a second, beside SimPy, a plain reference and a scan."""
+"""`penstock bench simulator`: decisions per second, compared with SimPy, a plain reference and a scan."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,9 +17,9 @@ from penstock.cli.style import COMPACT, NONE, in_a_folder, size
 
 TITLES = {
     "compiled": "Million decisions per second, compiled",
-    "scan": "Million decisions per second, compiled scan; times as many without",
-    "simpy": "Thousand decisions per second, SimPy; times as many compiled",
-    "plain": "Decisions per second, plain Python; times as many compiled",
+    "scan": "Million decisions per second, compiled scan; ÷: compiled ÷ scan",
+    "simpy": "Thousand decisions per second, SimPy; ÷: compiled ÷ SimPy",
+    "plain": "Decisions per second, plain Python; ÷: compiled ÷ plain",
 }
 UNITS = {"compiled": 1e6, "scan": 1e6, "simpy": 1e3, "plain": 1.0}
 
@@ -27,22 +27,25 @@ UNITS = {"compiled": 1e6, "scan": 1e6, "simpy": 1e3, "plain": 1.0}
 def simulator(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer timings, few of them at 5,000 queries, no long run: under a minute."),
+        typer.Option("--quick", help="Fewer timings, few with 5,000 queries, no long run: under a minute."),
     ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the rates on this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
+            help="Write a page with a plot of the rates.",
+            metavar="FILE.html",
+            dir_okay=False,
+            callback=in_a_folder,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the simulator's decisions per second under every policy, with 50, 500 and 5,000 queries.
 
-    Beside it the plain reference in Python, for policies by age a compiled scan of all queries, and a SimPy model
-    of the same system, where SimPy is installed (pip install simpy). A million packets say how much
-    memory a long run takes. Takes about 5 minutes of one core, and a minute more when the simulator was never
-    compiled. Exits with 1 if a required comparison does not hold.
+    Compared with the plain reference in Python, for policies by age with a compiled scan of all queries, and with
+    a SimPy model of the same system, if SimPy is installed (pip install simpy). A run of a million packets
+    measures memory. Takes about 5 minutes of one core, and a minute more if the simulator was never compiled.
+    Exits with 1 if a required comparison does not hold.
 
     Examples: `penstock bench simulator --quick`; `penstock bench simulator --report simulator.html`;
     `penstock bench simulator --json | jq '.comparisons[] | {claim, measured, holds}'`
@@ -72,7 +75,7 @@ def simulator(
 
 
 def _tables(found: Mapping[str, Any]) -> Iterator[Table]:
-    """Make a table for each system: its rates, and those of the compiled simulator divided by them."""
+    """Yield a table for each system: its rates, and the compiled simulator's rates divided by them."""
     rates = _by_policy(found)
     for system, title in TITLES.items():
         rows = {policy: some for policy, some in rates.items() if any(key[1] == system for key in some)}
@@ -101,7 +104,7 @@ def _by_policy(found: Mapping[str, Any]) -> dict[str, dict[tuple[int, str], floa
 
 
 def _number(value: float | None) -> str | Text:
-    """Return a number in two or three digits.
+    """Return a number with two or three digits.
 
     >>> _number(12345.6), _number(12.34), _number(0.0123)
     ('12,346', '12.3', '0.012')

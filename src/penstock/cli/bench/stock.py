@@ -1,4 +1,4 @@
-"""`penstock bench stock`: Penstock beside stock Structured Streaming."""
+"""`penstock bench stock`: Penstock compared with stock Structured Streaming."""
 
 import json
 import time
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 
 
 def stock(
-    quick: Annotated[bool, typer.Option("--quick", help="A reduced set, in less than five minutes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A reduced set of cases, in less than five minutes.")
+    ] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run this part: filters, sizes, mixed, paced, windows or cost; can be repeated.", metavar="PART"
+            help="Run only this part: filters, sizes, mixed, paced, windows or cost; repeatable.", metavar="PART"
         ),
     ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(
-            help="Measure each case so many times; the median counts. Default: twice; --quick: the slow once.",
+            help="Measure each case N times and take the median. Default: 2; slow cases of --quick: 1.",
             min=1,
             metavar="N",
         ),
@@ -42,8 +44,8 @@ def stock(
 ) -> None:
     """Run the same input and queries through Penstock and through stock Structured Streaming.
 
-    The whole takes one to two hours on two cores. DIR gets stock.json and stock.html, with --quick
-    stock-quick.json and stock-quick.html; Ctrl-C keeps what is done so far. Exits with 1 if a required
+    All parts take one to two hours on two cores. DIR gets stock.json and stock.html, with --quick
+    stock-quick.json and stock-quick.html; Ctrl-C keeps the cases measured so far. Exits with 1 if a required
     comparison does not hold or results are wrong, with 2 if the call was wrong.
 
     Examples: `penstock bench stock --quick`;
@@ -72,7 +74,7 @@ def stock(
 
 
 def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[StockCase]":
-    """Return the cases of the parts that are asked for."""
+    """Return the cases of these parts, or of all."""
     from penstock.bench.stock.plan import PARTS, plan
 
     for part in parts or ():
@@ -80,12 +82,12 @@ def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "li
             raise typer.BadParameter(f"there is no part {part!r}.{nearest(part, PARTS)}", param_hint="--only")
     cases = plan(parts or list(PARTS), quick=quick, repeat=repeat)
     if not cases:
-        raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
+        raise typer.BadParameter("--quick has no case of that part: leave it out", param_hint="--only")
     return cases
 
 
 def _measured(cases: "list[StockCase]", *, quick: bool) -> "tuple[list[CaseResult], dict[str, Any]]":
-    """Run the cases until Ctrl-C; return what was measured, and the document about it."""
+    """Run the cases until Ctrl-C; return the results, and the JSON document made of them."""
     from penstock.bench.stock.run import document, run_cases
 
     began = time.monotonic()
@@ -107,7 +109,7 @@ def _measured(cases: "list[StockCase]", *, quick: bool) -> "tuple[list[CaseResul
 
 
 class _Progress:
-    """What goes on, on stderr: a line that changes on a terminal, and one that stays for every case done."""
+    """Progress on stderr: a status line on a terminal, and a line for every finished case."""
 
     def __init__(self, total: int) -> None:
         self._console = Console(stderr=True)
@@ -123,16 +125,16 @@ class _Progress:
         self._status.stop()
 
     def begin(self, name: str) -> None:
-        """Say which case begins."""
+        """Begin a case."""
         self._number += 1
         self._name = name
 
     def stage(self, text: str) -> None:
-        """Say what goes on in a case."""
+        """Show the stage of a case."""
         self._status.update(f"{self._number}/{self._total} {self._name} [dim]({text})[/]")
 
     def done(self, one: "CaseResult") -> None:
-        """Say what came of a case."""
+        """Print the result of a case."""
         if one.status != "ok":
             figures = Text(one.status, style="bold red")
         elif one.case.feeding == "paced":
@@ -150,7 +152,7 @@ class _Progress:
 
 
 def _show(console: Console, found: dict[str, Any], report: Path) -> None:
-    """Print the cases, what was required, and what the figures stand on."""
+    """Print the cases, what was required, and how it was measured."""
     from penstock.bench.machine import in_words
 
     for title in dict.fromkeys(case["table"] for case in found["cases"]):
@@ -160,8 +162,8 @@ def _show(console: Console, found: dict[str, Any], report: Path) -> None:
     console.print()
     console.print(in_words(found["machine"]), highlight=False)
     console.print(
-        "Rate: row-queries per second, the median, and how far the runs lie from it (±); ×: to stock, one each, "
-        "FIFO. Times in seconds; start: until all queries have answered a first file."
+        "Rate: row-queries per second, median and half of the range (±); ×: ratio to stock, one query each, FIFO. "
+        "Times in seconds; start: until all queries have answered a first file."
     )
     for entry in found["guarantees"]:
         console.print(f"[bold]{entry['system']}.[/] {entry['text']}", highlight=False)
@@ -171,7 +173,7 @@ def _show(console: Console, found: dict[str, Any], report: Path) -> None:
 
 
 def _cases_table(title: str, cases: list[dict[str, Any]]) -> Table:
-    """Return the systems of one comparison, each with its ratio to stock with one query each."""
+    """Return a table of the systems of one comparison, with their ratios to stock with one query each."""
     behind = [case["label"] for case in cases if case["sustained"] is False]
     caption = f"Not sustained by: {', '.join(behind)}" if behind else None
     table = Table(title=title, caption=caption, box=SIMPLE_HEAD, **COMPACT)
@@ -198,7 +200,7 @@ def _cases_table(title: str, cases: list[dict[str, Any]]) -> Table:
 
 
 def _short(value: float) -> str:
-    """Return a large number in three digits.
+    """Return a large number with three digits.
 
     >>> _short(950), _short(182_275), _short(46_207_737)
     ('950', '182k', '46.2M')

@@ -1,1 +1,1 @@
-"""`penstock explain`: what a script would run."""
+"""`penstock explain`: shows the plan of a script."""

@@ -1,4 +1,4 @@
-"""`penstock explain`: what a script would run, without running it."""
+"""`penstock explain`: shows the plan of a script without running it."""
 
 import json
 import math
@@ -16,11 +16,11 @@ from rich.tree import Tree
 from penstock.cli.style import COMPACT, amount, plural, share, size, span, wide_console
 
 MOST_ALIKE = 12
-"""Lines on queries that look alike."""
+"""Lines shown about similar queries."""
 _PLAIN = re.compile(r"`([^\W\d]\w*)`")
 """A name that needs no back-quotes."""
 _TIMES = {"lateness", "idle", "quantum", "publish", "chunk_time"}
-"""Options and settings that are kept in microseconds."""
+"""Options and settings in microseconds."""
 
 
 def explain(
@@ -28,21 +28,21 @@ def explain(
         Path, typer.Argument(metavar="FILE", help="The script.", exists=True, dir_okay=False, show_default=False)
     ],
     policy: Annotated[
-        str | None, typer.Option(help="Show the units of this policy, whatever the script says.")
+        str | None, typer.Option(help="Show the units of this policy; overrides the script's.")
     ] = None,
     measured: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A run's summary, from `penstock run --json`.", exists=True, dir_okay=False
+            metavar="FILE", help="The summary of a run, from `penstock run --json`.", exists=True, dir_okay=False
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
 ) -> None:
-    """Show what a script would run: operators, what is shared, windows, columns, units and their priorities.
+    """Show the plan of a script: operators, what is shared, windows, columns, units and their priorities.
 
-    Queries that differ only in constants run as one group; of those that look alike and do not, it shows the first
-    difference. For joins, it shows in which order rows probe the windows, as the optimizer chooses and as written,
-    and what both would take. Nothing is started. Exits with 1 if the script is wrong.
+    Queries that differ only in constants run as one group; for similar queries that do not, it shows the first
+    difference. For joins, it shows the order in which rows probe the windows, as the optimizer chooses and as
+    written, and the utilisation of both. Nothing is started. Exits with 1 if the script is wrong.
 
     Examples: `penstock explain traffic.sql`; `penstock explain traffic.sql --policy chain`;
     `penstock explain traffic.sql --json | jq '.queries.echo'`;
@@ -110,7 +110,7 @@ def _relations(kind: str, relations: dict[str, Any]) -> Table:
 
 
 def _value(name: str, value: object) -> str:
-    """Return the value of an option or a setting in the units that people write."""
+    """Return the value of an option or a setting with its usual unit."""
     if name in _TIMES and isinstance(value, int):
         return span(value)
     if name == "memory" and isinstance(value, int):
@@ -149,7 +149,7 @@ def _grow(tree: Tree, node: str, queries: list[str], found: dict[str, Any], wind
 
 
 def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> str:
-    """Return an operator's SQL as a person would write it: `__p0_src AS src` of a join is p0.src AS src."""
+    """Return an operator's SQL in readable form: `__p0_src AS src` of a join is p0.src AS src."""
     sql: str = operator["sql"]
     if operator["kind"] == "join":
         _, _, condition = sql.partition(" ON ")
@@ -178,14 +178,14 @@ def _units(found: dict[str, Any]) -> Table:
 
 
 def _alike(found: dict[str, Any]) -> Table:
-    table = Table(title="alike, yet not in one group", box=SIMPLE_HEAD, **COMPACT)
+    table = Table(title="similar, but not in one group", box=SIMPLE_HEAD, **COMPACT)
     for header in ("query", "differs in", "here", "there", "from"):
         table.add_column(header, overflow="fold")
     for each in found["alike"][:MOST_ALIKE]:
         names, like = _some(each["queries"], 2), _some(each["like"], 2)
         table.add_row(*map(Text, (names, each["differs_in"], each["here"], each["there"], like)))
     if len(found["alike"]) > MOST_ALIKE:
-        table.caption = f"and {len(found['alike']) - MOST_ALIKE:,} more: penstock explain --json has all"
+        table.caption = f"and {len(found['alike']) - MOST_ALIKE:,} more: penstock explain --json lists all"
     return table
 
 

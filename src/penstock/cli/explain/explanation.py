@@ -1,4 +1,4 @@
-"""What `penstock explain` has to say about a script, as a value."""
+"""The plan of a script as a JSON document, for `penstock explain`."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,19 +17,19 @@ from penstock.plan.steps import Columns, Join, Lookup
 from penstock.policies import Policy, units_of
 from penstock.runtime.checks import check_settings
 
-ASSUMED = "CostModel and selectivities are assumed until a run has measured them; priorities here are before that."
-MEASURED = "Priorities are before any run; orders of joins and their utilisation are as {} measured."
+ASSUMED = "Costs and selectivities are assumed until a run has measured them; so are the priorities shown here."
+MEASURED = "Priorities are those before any run; orders of joins and their utilisation are as measured in {}."
 SAMPLED = (
-    "Orders of joins are by declared rates and sampled keys, and their utilisation is that of rows alone; a run "
-    "chooses by what it measures, and adds what jobs cost."
+    "Orders of joins are from declared rates and sampled keys, and their utilisation is without the cost of jobs; "
+    "a run chooses by what it measures, and adds that cost."
 )
-AS_WRITTEN = "SET optimize = false: joins run in the order written, streams that a condition links first."
+AS_WRITTEN = "SET optimize = false: joins run in the order written, streams linked by a condition first."
 
 
 def explanation(file: Path, given: str | None, measured: Path | None = None) -> dict[str, Any]:
-    """Return everything there is to say about a script under a policy, or its own, as JSON has it.
+    """Return the plan of a script as a JSON document, under the given policy or the script's own.
 
-    Of joins, what the run found out whose summary is in the file `measured`, if there is one.
+    Orders of joins are those of the run whose summary is in the file `measured`, if it is given.
     """
     script = Script.read(file)
     policy = chosen_policy(given, script)
@@ -75,7 +75,7 @@ def _measured(file: Path, joins: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in joins if len(joins[name]["orders"]) > 2 and name not in ran]
     both = ran.keys() & joins.keys()
     if missing or any(ran[name]["written"].keys() != joins[name]["written"].keys() for name in both):
-        raise RunError(f"{file} is not of a run of this script, or of one that no row came to")
+        raise RunError(f"{file} is the summary of another script, or of a run without rows")
     return {name: join for name, join in ran.items() if name in joins}
 
 
@@ -119,7 +119,7 @@ def _units(plan: Plan, policy: Policy) -> list[dict[str, Any]]:
 
 
 def _alike(plan: Plan) -> list[dict[str, Any]]:
-    """Return which queries look alike and run apart, and why."""
+    """Return similar queries that do not run as one group, and why."""
     return [
         {
             "queries": list(each.queries),
@@ -165,7 +165,7 @@ def _query(plan: Plan, name: str, wanted: Mapping[Edge, Columns]) -> dict[str, A
 
 
 def _served(plan: Plan, users: Iterable[str]) -> list[str]:
-    """Return the queries behind queries of the network, the members of groups among them."""
+    """Return the script's queries that these queries of the network serve, members of groups included."""
     return [name for user in users for name in plan.served_by(user)]
 
 

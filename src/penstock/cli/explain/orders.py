@@ -1,4 +1,4 @@
-"""What `penstock explain` says about the orders in which rows probe: the optimizer's beside the script's."""
+"""Probe orders of joins for `penstock explain`: the optimizer's and the script's."""
 
 import json
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ from penstock.plan.samples import sampled
 from penstock.plan.steps import Join
 
 SPAN_S = 0.1
-"""The time over which the rows of a job are taken to spread, before any has run."""
+"""Assumed time span of the rows of a job, before any job has run."""
 LARGEST_FILE = 10_000_000
 
 
 def planned_joins(script: Script, plan: Plan) -> dict[str, ProbePlan]:
-    """Return the plans of a script's joins, by rates as declared and keys as sampled."""
+    """Return the probe plans of a script's joins, from declared rates and sampled keys."""
     names = [name for name, step in plan.steps.items() if isinstance(step, Join)]
     streams = {port.stream for name in names for port in plan.join(name).ports}
     samples = {name: sampled(script.streams[name], script.folder) for name in sorted(streams)}
@@ -39,22 +39,22 @@ def planned_joins(script: Script, plan: Plan) -> dict[str, ProbePlan]:
 
 
 def described(plan: ProbePlan, *, optimize: bool) -> dict[str, Any]:
-    """Return what there is to say about one join, as JSON has it and a run's summary too."""
+    """Return one join as JSON, in the form of a run's summary."""
     return asdict(plan.summarized(plan.best if optimize else plan.written, plan.utilization))
 
 
 def measured_joins(file: Path) -> Mapping[str, Any]:
-    """Return what a run found out about its joins, from the summary that `penstock run --json` printed."""
+    """Return the joins that a run measured, from the summary that `penstock run --json` printed."""
     if file.stat().st_size > LARGEST_FILE:
-        raise RunError(f"{file} is too large for the summary of a run")
+        raise RunError(f"{file} is too large to be the summary of a run")
     try:
         return {name: _read(join) for name, join in json.loads(file.read_text())["joins"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RunError(f"{file} is not what `penstock run --json` prints") from None
+        raise RunError(f"{file} is not a summary printed by `penstock run --json`") from None
 
 
 def _read(join: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a join of a summary; what is not as it should be raises."""
+    """Return a join of a summary; raise if a key is missing or has the wrong type."""
     streams = join["orders"].keys()
     found: dict[str, Any] = {key: float(join[key]) for key in ("utilization", "at_best", "as_written")}
     for key in ("orders", "best", "written"):
@@ -65,7 +65,7 @@ def _read(join: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(name: str, join: Mapping[str, Any]) -> RenderableType:
-    """Return the orders of one join as a table, and what they take."""
+    """Return the orders of one join as a table, with their predicted utilisation."""
     table = Table(title=f"{name}: which windows a row probes, in order", box=SIMPLE_HEAD, **COMPACT)
     for header in ("a row of", "rows/s", "the optimizer's", "as written"):
         table.add_column(header, justify="right" if header == "rows/s" else "left", overflow="fold")

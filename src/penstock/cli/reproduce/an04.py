@@ -1,4 +1,4 @@
-"""`penstock reproduce AN04`: when to choose another plan for shedding, and how good the paper's heuristic is."""
+"""`penstock reproduce AN04`: join plans under load shedding, and the error of the paper's heuristic."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ from penstock.report.verdicts import counted
 
 
 def an04(
-    queries: Annotated[int, typer.Option(help="Random queries.", min=1, metavar="N")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.", min=0, metavar="N")] = 1,
+    queries: Annotated[int, typer.Option(help="Number of random queries.", min=1, metavar="N")] = 1000,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0, metavar="N")] = 1,
     steps: Annotated[
-        int, typer.Option(help="Of each search for hard problems; 0 for no search.", min=0, metavar="N")
+        int, typer.Option(help="Steps of each search for hard problems; 0 for no search.", min=0, metavar="N")
     ] = 1200,
     report: Annotated[
         Path | None,
@@ -31,11 +31,11 @@ def an04(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Optimise random joins of five streams with less and less to run them on, as in section 6 of the paper.
+    """Optimise random joins of five streams with fewer and fewer resources, as in section 6 of the paper.
 
     Every query is planned by listing all left-deep plans, by the paper's dynamic programming and by the exact
-    method. Then the problems are searched for on which the dynamic programming errs most. Half a minute in all.
-    Exits with 0 whether or not the claims hold.
+    method. Then a search looks for problems on which the dynamic programming errs most. Takes half a minute. Exits
+    with 0 whether or not the claims hold.
 
     Examples: `penstock reproduce AN04`; `penstock reproduce AN04 --steps 0 --report an04.html`;
     `penstock reproduce AN04 --json | jq '.claims[] | select(.holds == false)'`
@@ -75,8 +75,8 @@ def _shown(found: Mapping[str, Any]) -> Iterator[Any]:
 
 def _levels(levels: Sequence[Mapping[str, float]], title: str) -> Table:
     caption = (
-        "gain: of the best plan over the one of lowest utilisation, on average, among those that gain, and the "
-        "largest; error: of the paper's heuristic"
+        "gain of the best plan over the one of lowest utilisation: average, average of the queries that gain, "
+        "largest; error of the paper's heuristic: average, largest"
     )
     table = Table(title=title, caption=caption, box=SIMPLE_HEAD, **COMPACT)
     for header in ("resources", "gaining", "gain", "of gaining", "largest", "error", "largest"):
@@ -113,8 +113,8 @@ def _searched(kinds: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _hardest(hard: Mapping[str, Any]) -> Group:
-    """The hardest of all: its numbers, and both plans."""
-    title = f"The hardest of them: {hard['join_cost'] * 1000:.6g} ms a tuple"
+    """Return the hardest problem: its numbers, and both plans."""
+    title = f"The hardest of them: {hard['join_cost'] * 1000:.6g} ms per tuple"
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("stream", no_wrap=True)
     for header in ("rate", "window", "heuristic keeps", "best keeps"):

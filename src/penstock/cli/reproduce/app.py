@@ -1,4 +1,4 @@
-"""`penstock reproduce`: the papers' experiments, one file each."""
+"""`penstock reproduce`: the group of commands, one per paper."""
 
 import typer
 from typer.core import TyperGroup
@@ -8,7 +8,7 @@ from penstock.cli.reproduce.simulated import bbdm03, every_paper, jc03, p04, scl
 
 
 class _Papers(TyperGroup):
-    """The papers, whose names are found in whatever case they are written."""
+    """The group of papers, whose names are not case-sensitive."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         papers = self.list_commands(ctx)
@@ -23,7 +23,7 @@ class _Papers(TyperGroup):
 
 reproduce = typer.Typer(
     cls=_Papers,
-    help="The papers' experiments, run again: each published claim beside what is measured here.",
+    help="The papers' experiments, run again: each published claim compared with what is measured here.",
     epilog="Start with: penstock reproduce AN04, or penstock reproduce all --quick",
     no_args_is_help=True,
 )

@@ -1,4 +1,4 @@
-"""Claims of a paper on the screen: what it says, what is measured, whether that holds, and why not."""
+"""Claims of a paper on the terminal: published and measured values, whether the claim holds, and why not."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -14,7 +14,7 @@ MARKS = {True: Text("yes", "green"), False: Text("no", "bold red"), None: Text("
 
 
 def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the paper says") -> Table:
-    """Return the claims, figure by figure."""
+    """Return a table of the claims, figure by figure."""
     table = Table(title=title, box=SIMPLE_HEAD, **COMPACT)
     table.add_column("", ratio=1, min_width=24)
     table.add_column("published", justify="right", max_width=17)
@@ -29,7 +29,7 @@ def claims_table(claims: Sequence[Mapping[str, Any]], title: str = "What the pap
 
 
 def reasons(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return why claims do not hold or were not measured, each reason once, with the figures it is about."""
+    """Return why claims do not hold or were not measured, each reason once, with its figures."""
     about: dict[str, list[str]] = {}
     for each in claims:
         if each.get("why") and not each["holds"]:

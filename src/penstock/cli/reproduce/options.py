@@ -1,4 +1,4 @@
-"""The options of `penstock reproduce PAPER` for papers that are simulated."""
+"""The options of `penstock reproduce PAPER` for simulated papers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,17 +11,17 @@ from penstock.cli.options import AsJson
 from penstock.cli.style import in_a_folder
 
 TRACES = {"SCLP08": "BC-pAug89.parquet", "BBDM03": "DEC-PKT-1-UDP.parquet"}
-"""The trace that each paper is run on where a folder of traces is given."""
+"""The trace of each paper, in the folder given by --traces."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """What every simulated paper is called with."""
+    """Options of every simulated paper."""
 
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer tuples, queries and seeds: a first look.")] = False
-    seed: Annotated[int, typer.Option(help="Of the random numbers.", min=0, metavar="N")] = 1
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer tuples, queries and seeds.")] = False
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0, metavar="N")] = 1
     results: Annotated[
-        Path, typer.Option(help="Where finished simulations are kept.", metavar="DIR", file_okay=False)
+        Path, typer.Option(help="Folder in which finished simulations are kept.", metavar="DIR", file_okay=False)
     ] = Path("penstock-results")
     report: Annotated[
         Path | None,
@@ -39,7 +39,7 @@ class SweepOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TraceOptions:
-    """What a paper is called with that can be run on a trace."""
+    """Options of a paper that can be run on a trace."""
 
     trace: Annotated[
         Path | None,
@@ -57,9 +57,9 @@ class On(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class P04Options:
-    """What P04 is called with, which runs on Spark too."""
+    """Options of P04, which also runs on Spark."""
 
-    on: Annotated[On, typer.Option(help="In virtual time, or shortened as Spark jobs in real time.")] = (
+    on: Annotated[On, typer.Option(help="In virtual time, or a short version as Spark jobs in real time.")] = (
         On.SIMULATOR
     )
     sweep: SweepOptions
@@ -67,7 +67,7 @@ class P04Options:
 
 @dataclass(frozen=True, kw_only=True)
 class AllPapersOptions:
-    """What `penstock reproduce all` is called with."""
+    """Options of `penstock reproduce all`."""
 
     traces: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""P04 on Spark, on the screen: what policies and selectors came to, and the shares of the time."""
+"""Tables of P04 on Spark: values of policies and selectors, and the shares of the time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ SHOWN = {"delay": ("delay, s", seconds), "memory": ("rows waiting", rate), "rate
 
 
 def live_tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield the values, then for selectors which policies ran; single policies first."""
+    """Yield a table of values, single policies first, then one of the policies that each selector ran."""
     ordered = sorted(rows, key=lambda row: (row["goal"] != "", row["name"] if row["goal"] else ""))
     values = Table(title="Mean of both orders, ± half of their difference", box=SIMPLE_HEAD, **COMPACT)
     values.add_column("", no_wrap=True)

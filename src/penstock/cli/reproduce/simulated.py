@@ -25,9 +25,9 @@ from penstock.report.verdicts import counted
 def sclp08(options: TraceOptions) -> None:
     """Simulate 500 heterogeneous queries under the policies of the paper: its Figures 6 to 30.
 
-    The paper's trace, LBL-PKT-4, could not be had: give another with --trace, else a bursty process stands in.
-    About ten minutes on two cores, one with --quick. What is finished is kept, and not done again: after Ctrl-C
-    the same command goes on. Exits with 0 whether or not the claims hold.
+    The paper's trace, LBL-PKT-4, is not available: give another with --trace; the default is a bursty process.
+    Takes about ten minutes on two cores, one with --quick. Finished simulations are kept: after Ctrl-C the same
+    command continues. Exits with 0 whether or not the claims hold.
 
     Examples: `penstock reproduce SCLP08 --quick`; `penstock reproduce SCLP08 --trace packets.parquet --report
     sclp08.html`; `penstock reproduce SCLP08 --json | jq '.claims[] | select(.holds == false)'`
@@ -39,7 +39,7 @@ def sclp08(options: TraceOptions) -> None:
 def bbdm03(options: TraceOptions) -> None:
     """Simulate five plans under Chain, Greedy, FIFO and round robin: queue memory over time.
 
-    On a synthetic stream, and on the trace that is given: the paper has DEC-PKT. Results are kept as for SCLP08.
+    Runs on a synthetic stream, and on the given trace: the paper has DEC-PKT. Results are kept as for SCLP08.
 
     Examples: `penstock reproduce BBDM03 --trace DEC-PKT-1-UDP.parquet`; `penstock reproduce BBDM03 --quick --json`
     """
@@ -61,10 +61,10 @@ def jc03(options: SweepOptions) -> None:
 def p04(options: P04Options) -> None:
     """Let selectors choose among four policies by one goal or several, against each alone: Figures 6.2 to 6.7.
 
-    The paper's roulette wheel, three bandits and Penstock's own selector. Results are kept as for SCLP08.
+    Selectors are the paper's roulette wheel, three bandits and Penstock's own. Results are kept as for SCLP08.
 
-    With --on spark: roulette and Penstock's own, one goal at a time, on queries that really run, in one order
-    and in the opposite one. Less than six minutes, two with --quick (without roulette); nothing is kept.
+    With --on spark: roulette and Penstock's own, one goal at a time, on queries that run on Spark, in one order
+    and in the opposite one. Takes less than six minutes, two with --quick (without roulette); nothing is kept.
 
     Examples: `penstock reproduce P04 --quick`; `penstock reproduce P04 --report p04.html`; `penstock reproduce P04
     --on spark`
@@ -77,7 +77,7 @@ def p04(options: P04Options) -> None:
 def every_paper(options: AllPapersOptions) -> None:
     """Reproduce AN04, BBDM03, JC03, P04 and SCLP08, one after the other, on one page.
 
-    About 20 minutes on two cores, 3 with --quick. What is finished is kept, and not done again.
+    Takes about 20 minutes on two cores, 3 with --quick. Finished simulations are kept and not run again.
 
     Examples: `penstock reproduce all --quick`; `penstock reproduce all --traces traces/ --report papers.html`
     """
@@ -99,7 +99,7 @@ def _an04(quick: bool, seed: int) -> dict[str, Any]:
         "paper": "AN04",
         "title": "AN04: shedding load from joins of streams",
         "notes": [
-            f"{found['queries']:,} random joins. `penstock reproduce AN04 --report FILE.html` has the figures."
+            f"{found['queries']:,} random joins. `penstock reproduce AN04 --report FILE.html` draws the figures."
         ],
         "quick": quick,
         "claims": found["claims"],
@@ -111,7 +111,7 @@ def _run(paper: str, trace: Path | None, sweep: SweepOptions) -> dict[str, Any]:
     from penstock.experiments.reproduction import ReproductionSettings, reproduced
 
     settings = ReproductionSettings(sweep.quick, trace.resolve() if trace else None, sweep.seed)
-    kept = f"What is finished is in {sweep.results}: the same command goes on from there."
+    kept = f"Finished simulations are in {sweep.results}; the same command continues from there."
     with _progress(paper, kept) as told:
         return reproduced(paper, settings, sweep.results / paper, told, master=sweep.master, remote=sweep.remote)
 
@@ -124,7 +124,7 @@ def _live(sweep: SweepOptions) -> dict[str, Any]:
         starting.enter_context(Signals())
 
         def heard(done: int, total: int, label: str) -> None:
-            starting.close()  # Spark is there: from now on Ctrl-C is an exception again
+            starting.close()  # Spark has started: from now on Ctrl-C is an exception again
             told(done, total, label)
 
         settings = ReproductionSettings(sweep.quick, seed=sweep.seed)
@@ -133,8 +133,8 @@ def _live(sweep: SweepOptions) -> dict[str, Any]:
 
 @contextmanager
 def _progress(paper: str, kept: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show how far it is; on Ctrl-C say what is kept."""
-    # Spark's start redirects stderr for a while: a copy of it goes on.
+    """Show a progress bar; on Ctrl-C, say what is kept."""
+    # Spark's start redirects stderr for a while: the bar writes to a copy.
     with os.fdopen(os.dup(sys.stderr.fileno()), "w") as file:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         console = Console(file=file)

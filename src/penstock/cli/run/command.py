@@ -1,4 +1,4 @@
-"""`penstock run`: a script on Spark, with a live view, and how it went."""
+"""`penstock run`: a script on Spark, with a live view and a summary at the end."""
 
 import json
 import os
@@ -38,8 +38,8 @@ _POLL_S = 0.05
 def run(options: RunOptions) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
-    Exits with 1 if the work failed, be it one query, or if a run that drains rejected most rows of a stream;
-    with 2 if the call was wrong. Ctrl-C stops it cleanly, with 0, or with 1 if it was to drain.
+    Exits with 1 if the run or one of its queries failed, or if a run with --drain rejected most rows of a stream;
+    with 2 if the call was wrong. Ctrl-C stops the run cleanly and exits with 0, or with 1 if --drain was given.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
@@ -55,11 +55,11 @@ def run(options: RunOptions) -> None:
     from penstock.cli.run.watch import stamp_of
     from penstock.language.script import Script
 
-    stamp = stamp_of(options.file)  # before it is read: an edit while Spark starts is an edit
+    stamp = stamp_of(options.file)  # before reading, so that an edit while Spark starts is noticed
     script = Script.read(options.file)
     policy = chosen_policy(options.policy, script)
     screen = _Screen(options)
-    with _told(screen.lines, options.log), Signals() as signals, ExitStack() as stack:
+    with _reported_errors(screen.lines, options.log), Signals() as signals, ExitStack() as stack:
         with spinner("loading PySpark …", hidden=options.quiet) as change:
             running = stack.enter_context(_started(options, script, policy, settings, screen, change))
             signals.arm()
@@ -164,12 +164,12 @@ def _exit(options: RunOptions, lines: EventLines, summary: "Summary", *, interru
 
 
 @contextmanager
-def _told(lines: EventLines, log: Log) -> Iterator[None]:
-    """Say an error as the other lines are said. Whoever stops to read the results ends the run, and knows it."""
+def _reported_errors(lines: EventLines, log: Log) -> Iterator[None]:
+    """Report errors in the format of the log. End quietly if the reader of stdout has gone."""
     try:
         yield
     except BrokenPipeError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else it would be tried again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python would flush again at exit
         raise typer.Exit from error
     except PenstockError as error:
         if log == "text":
@@ -179,31 +179,31 @@ def _told(lines: EventLines, log: Log) -> Iterator[None]:
 
 
 def _stage(change: Callable[[str], None], lines: EventLines | None, text: str) -> None:
-    """Show what the start waits for: in the spinner, or as a line where there is none."""
+    """Show the stage of the start: in the spinner, or as a line where there is none."""
     change(f"{text} …")
     if lines is not None and not Console(stderr=True).is_terminal:
         lines.stage(text)
 
 
 def _followed(running: "Running", signals: Signals, view: LiveView | EventLines, with_trace: bool) -> "Summary":
-    """Wait for the end of a run, or end it when a signal asks for that."""
+    """Wait for the end of a run, or stop it when a signal arrives."""
     try:
         while running.alive:
             if signals.asked:
                 view.stopping = True
-                view.event("stopping: the job that runs is finished first; Ctrl-C again ends at once")
+                view.event("stopping after the running job; Ctrl-C again ends at once")
                 return running.stop()
             view.beat()
             time.sleep(_POLL_S)
         return running.wait()
     except (PenstockError, BrokenPipeError):
         raise
-    except Exception as error:  # whatever it is, a person gets a sentence
+    except Exception as error:  # a user gets a sentence, not a traceback
         if with_trace:
             traceback.print_exc()
         from penstock.spark.session import explained
 
-        raise RunError(f"the run broke off: {type(error).__name__}: {explained(error)}") from error
+        raise RunError(f"the run failed: {type(error).__name__}: {explained(error)}") from error
 
 
 def _is_live(view: LiveView | EventLines, query: str) -> bool:

@@ -1,4 +1,4 @@
-"""How a run went, as a person reads it: example results, then figures, then what went wrong."""
+"""The summary of a run on the terminal: example results, then figures, then problems."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 KEPT = 5
-"""Results of a query that are kept to be shown."""
+"""Results kept of each query, to be shown."""
 
 SHOWN = 20
-"""Results that are shown of all queries together, if two of each are not more."""
+"""Results shown of all queries together, but at least two of each."""
 
 MOST_QUERIES = 20
 """Queries whose results are shown."""
 
 
 class Examples:
-    """The last few results of every query; the others are let go."""
+    """The last few results of every query."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Row]] = {}
 
     def take(self, query: str, rows: "pa.Table") -> None:
-        """Keep the last ones."""
+        """Keep the last rows of a query."""
         from penstock.formats.json_rows import python_rows
 
         newest = python_rows(rows.slice(max(rows.num_rows - KEPT, 0)))
         self._rows[query] = [*self._rows.get(query, []), *newest][-KEPT:]
 
     def show(self, console: Console, summary: "Summary") -> None:
-        """Print some of each query."""
+        """Print some results of each query."""
         found = {name: self._rows[name] for name in summary.queries if self._rows.get(name)}
         each = max(2, min(KEPT, SHOWN // max(len(found), 1)))
         for name, rows in list(found.items())[:MOST_QUERIES]:
@@ -64,7 +64,7 @@ class Examples:
 
 
 def show_figures(console: Console, title: str, summary: "Summary", out: Path | None) -> None:
-    """Print what came in, what came out, and what did not."""
+    """Print rows in, results, and rows that were rejected, dropped or left."""
     console.print(_headline(title, summary), highlight=False)
     console.print(Padding(_streams(summary.streams), (1, 0), expand=False))
     console.print(Padding(_queries(summary.queries), (0, 0, 1, 0), expand=False))
@@ -78,8 +78,8 @@ def _headline(title: str, summary: "Summary") -> Text:
     policy = summary.policy + chosen_by(summary.qos)
     line = Text().append(title, style="bold").append(f" under {policy}, {summary.seconds:,.1f} s: ")
     line.append(f"{plural(summary.rows_in, 'row')} in, {results}, {jobs}, {summary.utilization:.0%} busy\n")
-    setup = "" if summary.setup_s is None else f"; a job costs {seconds(summary.setup_s)} s before its first row"
-    return line.append(f"at most {size(summary.peak_bytes)} waited{setup}", style="dim")
+    setup = "" if summary.setup_s is None else f"; set-up of a job {seconds(summary.setup_s)} s"
+    return line.append(f"peak queue memory {size(summary.peak_bytes)}{setup}", style="dim")
 
 
 def _streams(streams: "Mapping[str, StreamSummary]") -> Table:
@@ -119,11 +119,13 @@ def _queries(queries: "Mapping[str, QuerySummary]") -> Table:
 def _orders(name: str, join: "JoinSummary") -> Text:
     order = "the order written" if join.orders == join.written else "the optimizer's order"
     now, written = (f"{100 * share:.3g} %" for share in (join.utilization, join.as_written))
-    return Text(f"{name} in {order}: {now} of the machine at the streams' pace, {written} as written", style="dim")
+    return Text(
+        f"{name} in {order}: {now} of the machine at the streams' rates, {written} as written", style="dim"
+    )
 
 
 def _shed(summary: "Summary") -> Text:
-    """Say what was dropped, for each query: results are those of the rows that were kept."""
+    """Return how many rows were dropped, for each query: results are those of the rows that were kept."""
     text = Text(f"{plural(summary.rows_dropped, 'row')} dropped to shed load; results are those of the rows kept:")
     for name, query in list(summary.queries.items())[:MOST_QUERIES]:
         counts = ", ".join(f"{count:,} of {stream}" for stream, count in query.dropped.items() if count)
@@ -133,7 +135,7 @@ def _shed(summary: "Summary") -> Text:
 
 
 def _rejected(name: str, stream: "StreamSummary", out: Path | None) -> list[Text]:
-    """Return why rows of a stream were turned away, and where they are; in red if most were."""
+    """Return why rows of a stream were rejected, and where they are; in red if most were."""
     away = stream.late + stream.malformed
     where = f"they are in {out}/_rejected/{name}" if out else "--out DIR would have kept them"
     style = "bold red" if stream.mostly_rejected else "yellow"
@@ -141,7 +143,7 @@ def _rejected(name: str, stream: "StreamSummary", out: Path | None) -> list[Text
     lines = [Text(f"{name}: {share} rows were rejected; {where}", style=style)]
     for reason in stream.reasons:
         lines.append(Text(f"  {reason.rows:,} {reason.kind}: {reason.reason}", style="yellow"))
-        lines.append(Text(f"    such as {reason.example}", style="dim", no_wrap=True, overflow="ellipsis"))
+        lines.append(Text(f"    e.g. {reason.example}", style="dim", no_wrap=True, overflow="ellipsis"))
     return lines
 
 
@@ -150,14 +152,14 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
     if summary.qos.goals is not None:
         found.append(Text(f"{summary.qos.goals}: {policy_shares(summary.qos)}", style="dim"))
     for name, reason in summary.qos.failed.items():
-        found.append(Text(f"statistic {name} raised {reason}, and was not computed from then on", style="yellow"))
+        found.append(Text(f"statistic {name} raised {reason} and was switched off", style="yellow"))
     for name, stream in summary.streams.items():
         if stream.late or stream.malformed:
             found += _rejected(name, stream, out)
     if summary.rows_dropped:
         found.append(_shed(summary))
     if summary.abandoned_rows:
-        waits = f"{plural(summary.abandoned_rows, 'row')} still waited when the run was stopped, and were left"
+        waits = f"{plural(summary.abandoned_rows, 'row')} not processed when the run was stopped"
         found.append(Text(waits, style="yellow"))
     found += [
         Text(f"query {name} failed and was stopped: {summary.queries[name].reason}", style="red")

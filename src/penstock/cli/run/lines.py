@@ -1,4 +1,4 @@
-"""What a run says without a terminal: lines on stderr, for people or, as JSON, for programs."""
+"""The log of a run without a live view: lines on stderr, as text or as JSON."""
 
 import json
 import time
@@ -18,7 +18,7 @@ Log = Literal["text", "json"]
 
 
 class EventLines:
-    """A run that is not watched: what happens is a line on stderr, and every so many seconds its figures are."""
+    """Writes events to stderr, a line each, and the figures of the run every `every_s` seconds."""
 
     def __init__(
         self, every_s: float = 0.0, log: Log = "text", timer: Callable[[], float] = time.monotonic
@@ -31,12 +31,12 @@ class EventLines:
         self._told: tuple[float, int, int] = (0.0, 0, 0)
 
     def tick(self, summary: "Summary") -> None:
-        """Take in how the run stands."""
+        """Record the current state of the run."""
         self._time.tick(summary.seconds)
         self.latest = summary
 
     def beat(self) -> None:
-        """Say how the run stands, if that is due. The figures may be older: the run may be busy."""
+        """Write the figures of the run, if they are due. They may be older: the run may be busy."""
         now, latest = self._time.seconds, self.latest
         if latest is None or not self._every_s or now - self._told[0] < self._every_s:
             return
@@ -56,19 +56,19 @@ class EventLines:
         self._write("progress", ", ".join(said))
 
     def event(self, text: str) -> None:
-        """Say what happened."""
+        """Write an event."""
         self._write("event", text)
 
     def stage(self, text: str) -> None:
-        """Say what the start waits for."""
+        """Write a stage of the start."""
         self._write("stage", text)
 
     def error(self, text: str) -> None:
-        """Say why the run did not go on."""
+        """Write why the run failed."""
         self._write("error", text)
 
     def summary(self, summary: "Summary") -> None:
-        """Say how the run went; only programs are told here."""
+        """Write the summary, if the log is JSON; as text, it is printed elsewhere."""
         if self._log == "json":
             self._write("summary", **summary.as_dict())
 

@@ -1,4 +1,4 @@
-"""What a run shows in the terminal while it goes on."""
+"""The live view of a run in the terminal."""
 
 import time
 from collections import deque
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from penstock.runtime.summary import QuerySummary, StreamSummary, Summary
 
 EVENTS = 4
-"""Events that stay in view."""
+"""Events in view."""
 
 RATE_S = 3.0
-"""Rates are over the last so many seconds."""
+"""Seconds over which rates are computed."""
 
 _AROUND = 2 + 2 * 3 + 1
 """Lines beside streams, queries and events: two on top, a blank and two heads for each table, a blank."""
@@ -29,9 +29,9 @@ _WIDEST = 24
 
 
 class RunTime:
-    """How long a run has gone on: what it said last, and what has passed since then.
+    """Time since a run began: as last reported, plus the time since that report.
 
-    The run is silent while it reads a large file or waits for Spark. Its time goes on.
+    The run reports nothing while it reads a large file or waits for Spark.
     """
 
     def __init__(self, timer: Callable[[], float]) -> None:
@@ -39,12 +39,12 @@ class RunTime:
         self._said, self._at = 0.0, timer()
 
     def tick(self, seconds: float) -> None:
-        """Take in how long the run says it has gone on."""
+        """Record the time that the run reports."""
         self._said, self._at = seconds, self._timer()
 
     @property
     def seconds(self) -> float:
-        """How long it has gone on by now."""
+        """Seconds since the run began."""
         return self._said + self._timer() - self._at
 
 
@@ -61,30 +61,30 @@ class LiveView:
 
     @property
     def latest(self) -> "Summary | None":
-        """How the run stood a moment ago."""
+        """The last reported state of the run."""
         return self._ticks[-1] if self._ticks else None
 
     def tick(self, summary: "Summary") -> None:
-        """Take in how the run stands."""
+        """Record the current state of the run."""
         self._time.tick(summary.seconds)
-        ticks = self._ticks.copy()  # what is being drawn stays as it is
+        ticks = self._ticks.copy()  # another thread may be drawing the old ones
         ticks.append(summary)
         while len(ticks) > 2 and ticks[1].seconds < summary.seconds - RATE_S:
             ticks.popleft()
         self._ticks = ticks
 
     def event(self, text: str) -> None:
-        """Take in what happened."""
+        """Record an event."""
         when = f"{self._time.seconds:7.1f} s  " if self._ticks else ""
         for line in text.splitlines():  # an error in a script has three
             self._events.append(when + line)
             when = " " * len(when)
 
     def beat(self) -> None:
-        """Do nothing: it is drawn anew all the time."""
+        """Do nothing: rich redraws the view all the time."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it, no higher than the terminal."""
+        """Draw the view, no higher than the terminal."""
         ticks = self._ticks
         if not ticks:
             yield _cut(f"{self._title}: running, {self._goal}")
@@ -109,7 +109,7 @@ class LiveView:
             yield _cut(text, style="dim")
 
     def _header(self, now: "Summary") -> Iterable[Text]:
-        goal = "stopping: the job that runs is finished" if self.stopping else self._goal
+        goal = "stopping after the running job" if self.stopping else self._goal
         mode = "" if now.mode == "normal" else f" ({now.mode} memory)"
         mode += chosen_by(now.qos)
         first = Text(self._title, style="bold").append(f"  {now.policy}{mode}  ", style="not bold cyan")
@@ -122,7 +122,7 @@ class LiveView:
 
 
 def chosen_by(qos: "SelectionSummary") -> str:
-    """Return who chose the policy; nothing where there was nothing to choose."""
+    """Return who chose the policy; an empty text where there was nothing to choose."""
     if qos.goals is None:
         return ""
     return ", pinned" if qos.pinned else f" by {qos.selector}" if qos.selector != "none" else ""
@@ -199,7 +199,7 @@ def _warning(count: int) -> Text:
 
 
 def _cut(text: str | Text, style: str = "") -> Text:
-    """Return a line that is cut at the terminal's edge: one that wraps would move everything below."""
+    """Return a line that is cut at the terminal's edge: wrapping would move everything below."""
     line = Text(text, style=style) if isinstance(text, str) else text
     line.no_wrap, line.overflow = True, "ellipsis"
     return line
@@ -214,7 +214,7 @@ def _outputs(summary: "Summary") -> dict[str, int]:
 
 
 def _grown(now: Mapping[str, int], then: Mapping[str, int], passed: float) -> dict[str, float]:
-    """Return the growth per second; what began anew since then counts from nothing."""
+    """Return the growth per second; what began anew since then counts from 0."""
     if passed <= 0:
         return dict.fromkeys(now, 0.0)
     before = {name: then[name] if name in then and then[name] <= count else 0 for name, count in now.items()}

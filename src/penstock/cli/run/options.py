@@ -1,4 +1,4 @@
-"""The options of `penstock run`, and which of them do not go together."""
+"""The options of `penstock run`, and which of them exclude each other."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ RowFormat = Literal["table", "ndjson"]
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What `penstock run` is called with, in the order of its help."""
+    """The options of `penstock run`, in the order of its help."""
 
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The script.", exists=True, dir_okay=False, show_default=False)
@@ -24,13 +24,13 @@ class RunOptions:
     policy: Annotated[
         str | None,
         typer.Option(
-            help='Schedule by this policy, e.g. hnr or "bsd.every(20)", whatever policy or goals the script sets. '
-            "Or by one in a file of yours, which is executed: mypolicy.py:NAME."
+            help='Schedule by this policy, e.g. hnr or "bsd.every(20)"; overrides policy and goals of the script. '
+            "Also a policy in your own file, which is executed: mypolicy.py:NAME."
         ),
     ] = None
-    seconds: Annotated[float | None, typer.Option(help="End after this time.", metavar="N")] = None
+    seconds: Annotated[float | None, typer.Option(help="End after N seconds.", metavar="N")] = None
     drain: Annotated[
-        bool, typer.Option("--drain", help="End when the streams have ended and everything is worked off.")
+        bool, typer.Option("--drain", help="End when the streams have ended and all rows are processed.")
     ] = False
     out: Annotated[
         Path | None, typer.Option(help="Write results to DIR/NAME/*.parquet, one folder per query.", metavar="DIR")
@@ -40,7 +40,7 @@ class RunOptions:
     ] = False
     append: Annotated[bool, typer.Option("--append", help="Add to the results that are in DIR.")] = False
     master: Annotated[
-        str | None, typer.Option(help="Run on this Spark master; without, on this machine.", metavar="URL")
+        str | None, typer.Option(help="Run on this Spark master. Default: this machine.", metavar="URL")
     ] = None
     remote: Annotated[str | None, typer.Option(help="Run on this Spark Connect server.", metavar="URL")] = None
     chunk_rows: Annotated[int | None, typer.Option(help="Maximum rows of a chunk.", min=1, metavar="N")] = None
@@ -52,19 +52,21 @@ class RunOptions:
     show: Annotated[bool, typer.Option("--show", help="Print results as they come; no live view.")] = False
     row_format: Annotated[
         RowFormat | None,
-        typer.Option("--format", help="How --show prints; ndjson if stdout is no terminal.", show_default=False),
+        typer.Option(
+            "--format", help="Format of --show. Default: table on a terminal, else ndjson.", show_default=False
+        ),
     ] = None
     every: Annotated[
         float, typer.Option(help="Without a live view, print figures every N seconds.", metavar="N", min=0)
     ] = 10.0
-    log: Annotated[Log, typer.Option(help="Lines on stderr without a live view: text, or a JSON object each.")] = (
-        "text"
-    )
-    watch: Annotated[bool, typer.Option("--watch", help="Follow changes of the file: queries, policy, goals.")] = (
-        False
-    )
+    log: Annotated[
+        Log, typer.Option(help="Lines on stderr without a live view: text, or one JSON object per line.")
+    ] = "text"
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Apply changes of the file while it runs: queries, policy, goals.")
+    ] = False
     spark: SparkOptions
-    spark_log: Annotated[bool, typer.Option("--spark-log", help="Let through what Spark says itself.")] = False
+    spark_log: Annotated[bool, typer.Option("--spark-log", help="Show Spark's own log.")] = False
 
     def check(self) -> None:
         """Raise `BadParameter` for the first option that does not fit the others."""
@@ -73,19 +75,19 @@ class RunOptions:
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
         if self.master and self.remote:
-            yield "--remote", "give a master or a remote, not both"
+            yield "--remote", "--master and --remote cannot be combined"
         if self.seconds is not None and not 0 < self.seconds < math.inf:
-            yield "--seconds", f"{self.seconds:g} is not a time to run for"
+            yield "--seconds", f"it must be above 0 and finite, not {self.seconds:g}"
         if self.show and self.as_json:
-            yield "--show", "JSON stands alone: leave out --show or --json"
+            yield "--show", "--show and --json cannot be combined"
         if self.row_format is not None and not self.show:
-            yield "--format", "there is nothing to format without --show"
+            yield "--format", "--format needs --show"
         if self.overwrite and self.out is None:
-            yield "--overwrite", "there is nothing to overwrite without --out"
+            yield "--overwrite", "--overwrite needs --out"
         if self.append and self.out is None:
-            yield "--append", "there is nothing to append to without --out"
+            yield "--append", "--append needs --out"
         if self.append and self.overwrite:
-            yield "--append", "append to the results in DIR or overwrite them, not both"
+            yield "--append", "--append and --overwrite cannot be combined"
 
     @property
     def goal(self) -> str:

@@ -1,4 +1,4 @@
-"""`penstock run --watch`: when the script's file changes, its queries, its policy and its goals follow."""
+"""`penstock run --watch`: applies changes of the script's file to the run: queries, policy, goals."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,28 +15,28 @@ from penstock.policies import Policy
 from penstock.qos.settings import SETTINGS, PolicySettings
 
 INTERVAL_S = 0.4
+"""How often the file is checked; it is read when it has not changed since the check before."""
 LIMITS = ("memory", "shed")
-"""Settings that are taken over beside those for the choice of the policy."""
-"""The file is looked at so often; it is read when it has not changed since the look before."""
+"""Settings that can change, besides those for the choice of the policy."""
 
 Stamp = tuple[int, int, int]
 
 
 class Executes(Protocol):
-    """A run that takes statements while it goes on."""
+    """A run that executes statements while it runs."""
 
     @property
     def alive(self) -> bool:
-        """Whether it goes on."""
+        """Whether it still runs."""
         ...
 
     def execute(self, sql: str) -> list[str]:
-        """Carry statements out."""
+        """Execute statements."""
         ...
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return what tells one version of a file from another; None while an editor is about to put it back."""
+    """Return a value that changes with the file; None while the file is missing, as when an editor replaces it."""
     try:
         found = path.stat()
     except OSError:
@@ -45,10 +45,10 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 class Watcher:
-    """Keeps a run as its file says, from a thread of its own.
+    """Applies changes of the script's file to a run, in a thread of its own.
 
     New queries are created, missing ones dropped. A changed one is dropped and, when it has ended, created again.
-    What cannot be taken over is told, and the run goes on as it is.
+    A change that cannot be applied is reported, and the run continues as it is.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Watcher:
 
     def _watch(self) -> None:
         while not self._leaving.wait(INTERVAL_S) and self._running.alive:
-            self.look()
+            self.check()
 
-    def look(self) -> None:
-        """Look at the file once, and do what is to be done."""
+    def check(self) -> None:
+        """Check the file once, and apply its changes."""
         before, self._seen = self._seen, stamp_of(self._path)
         if self._seen is not None and self._seen == before and self._seen != self._read:
             self._read = self._seen
@@ -96,7 +96,7 @@ class Watcher:
                 del self._waiting[name]
                 if self._execute(f"CREATE QUERY `{name}` AS {query.sql}"):
                     self._there.add(name)
-        while self._settings and not self._waiting:  # goals may weigh a query that is still to come
+        while self._settings and not self._waiting:  # goals may weigh a query that is not created yet
             self._execute(self._settings.pop(0))
 
     def _follow(self) -> None:
@@ -105,11 +105,11 @@ class Watcher:
             policy = chosen_policy(None, new)
             choosing = PolicySettings.of(new.settings, new.queries)
         except PenstockError as error:
-            self._tell(f"not taken over: {error}")
+            self._tell(f"change not applied: {error}")
             return
         old = self._script
         if new.streams != old.streams or new.tables != old.tables:
-            self._tell("not taken over: streams and tables cannot change while a script runs; start it again")
+            self._tell("change not applied: streams and tables cannot change during a run; restart it")
             return
         self._script = new
         for name in self._outdated(old, new):
@@ -118,7 +118,7 @@ class Watcher:
         before = PolicySettings.of(old.settings, old.queries)
         if before != choosing:
             if self._fixed_policy:
-                self._tell("policy and goals not taken over: --policy goes before SET policy and SET qos")
+                self._tell("policy and goals not applied: --policy overrides SET policy and SET qos")
             else:
                 self._settings = _statements(
                     choosing, policy, [name for name in before.weights if name in new.queries]
@@ -128,10 +128,10 @@ class Watcher:
             if name in LIMITS and name in new.settings:
                 self._settings.append(f"SET {name} = {str(new.settings[name]).lower()}")
                 continue
-            self._tell(f"setting {name} not taken over: it cannot change while a script runs; start it again")
+            self._tell(f"setting {name} not applied: it cannot change during a run; restart it")
 
     def _outdated(self, old: Script, new: Script) -> Iterator[str]:
-        """Return the queries that are there and are to go; those that are to come wait for that."""
+        """Return the running queries to drop; those to create wait until they have ended."""
         for name, query in old.queries.items():
             if name not in new.queries:
                 self._waiting.pop(name, None)
@@ -148,13 +148,13 @@ class Watcher:
             self._running.execute(sql)
         except (PenstockError, CancelledError, TimeoutError) as error:
             if self._running.alive or not isinstance(error, RunError):
-                self._tell(f"not taken over: {error}")
+                self._tell(f"change not applied: {error}")
             return False
         return True
 
 
 def _statements(choosing: PolicySettings, policy: Policy, weighed: Sequence[str]) -> list[str]:
-    """Return what lets a run choose its policy like this, or go on with this one; these queries had a weight."""
+    """Return the statements that set policy, goals and weights; queries in `weighed` had a weight before."""
     if not choosing.is_on:
         weights = dict.fromkeys(weighed, 1.0) | dict(choosing.weights)
         said = ", ".join(f"weigh {name} {weight:.12g}" for name, weight in weights.items())

@@ -1,1 +1,1 @@
-"""`penstock simulate`: policies side by side in virtual time."""
+"""`penstock simulate`: compares policies in virtual time."""

@@ -1,4 +1,4 @@
-"""`penstock simulate`: policies side by side on a network of numbers, in virtual time."""
+"""`penstock simulate`: compares policies on a network of costs and selectivities, in virtual time."""
 
 import json
 import sys
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @takes(SimulateOptions)
 def simulate(options: SimulateOptions) -> None:
-    """Run policies on the same tuples in virtual time, and show their figures side by side.
+    """Run policies on the same tuples in virtual time, and compare their metrics.
 
     NETWORK is a file of streams, operators and queries (docs/simulator.md, examples/network.toml), or the name of
-    a population, the queries of a paper's experiments. The first run on a machine compiles the simulator for about
-    a minute. Ctrl-C shows the policies that are finished and exits with 130. Exits with 1 if a file is wrong or
-    something does not fit, with 2 if the call was wrong.
+    a population: the queries of a paper's experiments. The first run on a machine compiles the simulator, which
+    takes about a minute. Ctrl-C shows the policies that have finished and exits with 130. Exits with 1 if a file
+    is wrong or the options do not fit it, with 2 if the call was wrong.
 
     Examples: `penstock simulate examples/network.toml`;
     `penstock simulate sclp08 --queries 100 --load 0.9 -p hnr -p "bsd.every(20)"`;

@@ -1,4 +1,4 @@
-"""A network as a person gives it: a TOML or JSON file with streams, operators and queries (docs/simulator.md)."""
+"""Reads a network from a TOML or JSON file with streams, operators and queries (docs/simulator.md)."""
 
 import json
 import tomllib
@@ -12,7 +12,7 @@ from penstock.network import Network, Operator, Query, Stream
 from penstock.network.operator import Kind
 
 LARGEST_FILE = 50_000_000
-"""Bytes; a network of ten thousand queries has a few millions."""
+"""Bytes; a network of ten thousand queries has a few million."""
 
 _PARTS = ("stream", "operator", "query")
 _STREAM = ("name", "rate", "size")
@@ -23,7 +23,7 @@ _Made = TypeVar("_Made")
 
 
 def network_from(file: Path) -> Network:
-    """Return the network that a file describes, or say what is wrong with it and where."""
+    """Return the network that a file describes, or raise with what is wrong and where."""
     try:
         return network_of(_read(file))
     except (NetworkError, PlanError) as error:
@@ -53,11 +53,9 @@ def network_of(given: _Given) -> Network:
 
 def _read(file: Path) -> _Given:
     if file.suffix not in (".toml", ".json"):
-        raise NetworkError(
-            "a network is a .toml or a .json file, and this is neither (`penstock run` runs scripts)"
-        )
+        raise NetworkError("a network must be a .toml or .json file (`penstock run` runs SQL scripts)")
     if file.stat().st_size > LARGEST_FILE:
-        raise NetworkError(f"it has more than {LARGEST_FILE // 1_000_000} MB, too much for a network")
+        raise NetworkError(f"too large for a network: more than {LARGEST_FILE // 1_000_000} MB")
     kind = "JSON" if file.suffix == ".json" else "TOML"
     try:
         text = file.read_text(encoding="utf-8")
@@ -65,12 +63,12 @@ def _read(file: Path) -> _Given:
     except (ValueError, RecursionError) as error:
         raise NetworkError(f"cannot be read as {kind}: {error}") from None
     if not isinstance(found, dict):
-        raise NetworkError("a network is a mapping with stream, operator and query")
+        raise NetworkError("a network must be a mapping with stream, operator and query")
     return found
 
 
 def _listed(given: _Given, part: str) -> list[tuple[_Given, str]]:
-    """Return the mappings of a part, each with what to call it when something is wrong."""
+    """Return the mappings of a part, each with its name for error messages."""
     found = given.get(part, [])
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
         raise NetworkError(f"{part} must be a list of mappings: in TOML, [[{part}]] above each")
@@ -125,7 +123,7 @@ def _operator(given: _Given, at: str) -> Operator:
 
 
 def _query(given: _Given, at: str, number: int) -> tuple[Query, list[Operator]]:
-    """Return a query and, where it is written short, the operators of its chain."""
+    """Return a query and, where it has the short form, the operators of its chain."""
     _check_keys(given, _QUERY, at)
     name = given.get("name", f"q{number}")
     if "root" in given:
@@ -133,7 +131,7 @@ def _query(given: _Given, at: str, number: int) -> tuple[Query, list[Operator]]:
             raise NetworkError(f"{at} has a root: its stream and operators are those below it")
         return _named(at, lambda: Query(name, given["root"])), []
     if "stream" not in given or "operators" not in given:
-        raise NetworkError(f"{at} needs a root or, written short, a stream and operators")
+        raise NetworkError(f"{at} needs a root or, in the short form, a stream and operators")
     chain = given["operators"]
     if not isinstance(chain, list) or not chain:
         raise NetworkError(f"the operators of {at} are a list of [cost, selectivity], the first one first")
@@ -149,7 +147,7 @@ def _query(given: _Given, at: str, number: int) -> tuple[Query, list[Operator]]:
 
 
 def _kind(selectivity: object) -> Kind:
-    """What an operator with one input is, where it is not said: a lookup if it makes more of its input."""
+    """Return the default kind of an operator with one input: a lookup if its selectivity is above 1."""
     more = isinstance(selectivity, int | float) and selectivity > 1
     return "lookup" if more else "select"
 
@@ -168,7 +166,7 @@ def _check_keys(given: _Given, known: Sequence[str], at: str) -> None:
 
 
 def _named(at: str, make: Callable[[], _Made]) -> _Made:
-    """Make a part; where its own complaint does not say which part it is, say so."""
+    """Make a part; where its error does not name the part, add the name."""
     try:
         return make()
     except NetworkError as error:

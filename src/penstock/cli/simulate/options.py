@@ -1,4 +1,4 @@
-"""The options of `penstock simulate`, and what policies, goals and costs they name."""
+"""The options of `penstock simulate`, and the policies, goals and costs that they name."""
 
 import math
 from collections.abc import Mapping
@@ -29,30 +29,31 @@ def _positive(value: float | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulateOptions:
-    """What `penstock simulate` is called with, in the order of its help."""
+    """The options of `penstock simulate`, in the order of its help."""
 
     network: Annotated[
         str | None,
         typer.Argument(
-            metavar="NETWORK", help="A network file, TOML or JSON, or a population.", show_default=False
+            metavar="NETWORK", help="A network file (TOML or JSON) or a population.", show_default=False
         ),
     ] = None
-    listed: Annotated[bool, typer.Option("--list", help="List the populations: the papers' queries.")] = False
+    listed: Annotated[bool, typer.Option("--list", help="List the populations.")] = False
     policies: Annotated[
         list[str] | None,
         typer.Option(
             "--policy",
             "-p",
             metavar="NAME",
-            help='Once for each: hnr, "bsd.every(20)", or one in a file: mypolicy.py:NAME. '
+            help='A policy: hnr, "bsd.every(20)", or one in a file: mypolicy.py:NAME; repeatable. '
             f"Default: {' '.join(DEFAULT)}.",
         ),
     ] = None
     tuples: Annotated[
-        int | None, typer.Option(help=f"Arrivals on all streams. Default: {TUPLES}.", min=1, metavar="N")
+        int | None, typer.Option(help=f"Number of arrivals on all streams. Default: {TUPLES}.", min=1, metavar="N")
     ] = None
     seconds: Annotated[
-        float | None, typer.Option(help="Or arrivals up to this time.", metavar="S", callback=_positive)
+        float | None,
+        typer.Option(help="Instead of --tuples: arrivals up to this time.", metavar="S", callback=_positive),
     ] = None
     traces: Annotated[
         list[str] | None,
@@ -72,32 +73,34 @@ class SimulateOptions:
     rate: Annotated[
         float | None,
         typer.Option(
-            help="Arrivals a second on all streams: faster, costs as they are.", metavar="R", callback=_positive
+            help="Arrivals per second on all streams; costs stay as they are.", metavar="R", callback=_positive
         ),
     ] = None
     load: Annotated[
         float | None,
         typer.Option(
-            help="Scale the costs so that the arrivals need this share of the time.",
+            help="Scale the costs so that the arrivals take this share of the time.",
             metavar="L",
             callback=_positive,
         ),
     ] = None
-    queries: Annotated[int | None, typer.Option(help="Of sclp08 and its variants.", min=1, metavar="N")] = None
-    seed: Annotated[int, typer.Option(help="Of arrivals, fates and populations.", min=0, metavar="N")] = 1
-    setup_cost: Annotated[str, typer.Option(help="What each run costs before its tuple: 1ms.", metavar="TIME")] = (
-        "0"
-    )
+    queries: Annotated[
+        int | None, typer.Option(help="Number of queries, for sclp08 and its variants.", min=1, metavar="N")
+    ] = None
+    seed: Annotated[
+        int, typer.Option(help="Random seed of arrivals, fates and populations.", min=0, metavar="N")
+    ] = 1
+    setup_cost: Annotated[str, typer.Option(help="Set-up cost of each run, e.g. 1ms.", metavar="TIME")] = "0"
     memory: Annotated[
-        float | None, typer.Option(help="The limit of threshold policies.", metavar="SIZE", callback=_positive)
+        float | None, typer.Option(help="Memory limit of threshold policies.", metavar="SIZE", callback=_positive)
     ] = None
     level: Annotated[
-        str | None, typer.Option(help="Decide anew after a query or after an operator.", metavar="query|operator")
+        str | None, typer.Option(help="Decide after each query or after each operator.", metavar="query|operator")
     ] = None
     blocking: Annotated[
         bool | None,
         typer.Option(
-            "--blocking/--no-blocking", help="Joins wait for an empty input. Default: as the population has it."
+            "--blocking/--no-blocking", help="Joins wait for an empty input. Default: the population's own."
         ),
     ] = None
     qos: Annotated[
@@ -105,15 +108,15 @@ class SimulateOptions:
         typer.Option(
             "--qos",
             metavar="GOALS",
-            help="Also choose among the policies on the way, by goals as in SET qos: latency, "
-            "'minimize avg_slowdown 0.7, minimize queue_memory 0.3'. Every policy ranks by weights of queries: "
-            "'weigh q1 5', alone or behind goals.",
+            help="Also let selectors choose among the policies during the run, by goals as in SET qos: latency, "
+            "'minimize avg_slowdown 0.7, minimize queue_memory 0.3'. Weights of queries apply to every policy: "
+            "'weigh q1 5', alone or after goals.",
         ),
     ] = None
     selectors: Annotated[
         list[str] | None,
         typer.Option(
-            "--selector", metavar="NAME", help=f"By which selector, once for each: {', '.join(SELECTORS)}."
+            "--selector", metavar="NAME", help=f"A selector for --qos: {', '.join(SELECTORS)}; repeatable."
         ),
     ] = None
     report: Annotated[
@@ -126,18 +129,18 @@ class SimulateOptions:
         """Return the network that is named; raise `BadParameter` where options do not fit together."""
         if self.network is None:
             raise typer.BadParameter(
-                "give a network file or a population; --list lists those", param_hint="NETWORK"
+                "give a network file or a population; --list shows the populations", param_hint="NETWORK"
             )
         if self.tuples is not None and self.seconds is not None:
-            raise typer.BadParameter("give --tuples or --seconds, not both", param_hint="--seconds")
+            raise typer.BadParameter("--tuples and --seconds cannot be combined", param_hint="--seconds")
         if self.column is not None and not self.traces:
-            raise typer.BadParameter("there is no --trace that could have a column", param_hint="--column")
+            raise typer.BadParameter("--column needs --trace", param_hint="--column")
         return self.network
 
     def chosen_policies(self) -> dict[str, Policy]:
         """Return the policies by the names that were given, each once."""
         if self.level not in (None, "query", "operator"):
-            raise typer.BadParameter(f"a level is query or operator, not {self.level!r}", param_hint="--level")
+            raise typer.BadParameter(f"must be query or operator, not {self.level!r}", param_hint="--level")
         found = {}
         for name in self.policies or DEFAULT:
             try:
@@ -155,15 +158,15 @@ class SimulateOptions:
             raise typer.BadParameter(str(error), param_hint="--qos") from error
 
     def selections(self, goals: Goals | None, policies: Mapping[str, Policy]) -> dict[str, Selection]:
-        """Return what chooses among the policies, by selector; nothing where only weights are given."""
+        """Return the selections among the policies, by selector; none where only weights are given."""
         if (goals is None or goals.implied) and not self.selectors:
             return {}
         goals = DEFAULT_GOALS if goals is None else replace(goals, implied=False)
         own = next((name for name, policy in policies.items() if is_own(policy)), None)
         if own is not None:
             raise typer.BadParameter(
-                f"selectors choose among policies of the table, which {own} is not: leave out --qos and "
-                "--selector, or give weights of queries alone",
+                f"selectors choose among built-in policies only, and {own} is not one: leave out --qos and "
+                "--selector, or give only weights of queries",
                 param_hint="--policy",
             )
         candidates = list(dict.fromkeys(policy.name for policy in policies.values()))
@@ -176,7 +179,7 @@ class SimulateOptions:
         return found
 
     def setup_cost_s(self) -> float:
-        """Return what each run costs before its tuple, in seconds."""
+        """Return the set-up cost of each run, in seconds."""
         try:
             cost = in_seconds(self.setup_cost, "the set-up cost")
         except PlanError as error:

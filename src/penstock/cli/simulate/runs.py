@@ -1,4 +1,4 @@
-"""The runs of `penstock simulate`, and what there is to say about them."""
+"""The runs of `penstock simulate`, and their results as a JSON document."""
 
 import signal
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COMPILING = "compiling the simulator (once, about a minute) …"
 SILENT_S = 2.0
-"""A run reports every few tenths of a second; if it does not for so long, it may be compiled."""
+"""A run reports every few tenths of a second; after so long without a report, it may be compiling."""
 
 
 def run(
@@ -33,9 +33,9 @@ def run(
     *,
     hidden: bool,
 ) -> tuple[dict[str, "Result"], bool]:
-    """Simulate policies, and choices among them, one after the other.
+    """Simulate policies, and selections among them, one after the other.
 
-    Return those that finished, and whether Ctrl-C ended it.
+    Return the results of those that finished, and whether Ctrl-C interrupted the rest.
     """
     from penstock.simulator.compiled import kernel, lanes
     from penstock.simulator.simulate import simulate
@@ -54,13 +54,13 @@ def run(
             def heard(share: float, place: int = place) -> None:
                 bar.update(task, completed=place + share)
                 compiling.end()
-                keyboard.look()
+                keyboard.check()
 
             try:
                 found[name] = simulate(network, times, policy, progress=heard, **options)
             except KeyboardInterrupt:
                 return found, True
-            except SystemError as error:  # numba's word for Ctrl-C in the midst of compiled code
+            except SystemError as error:  # what numba raises on Ctrl-C inside compiled code
                 if not isinstance(error.__cause__, KeyboardInterrupt):
                     raise
                 return found, True
@@ -68,7 +68,7 @@ def run(
 
 
 class _Compiling:
-    """Whether one of the simulator's compiled loops is being made, which takes long the first time."""
+    """Whether one of the simulator's loops is being compiled, which takes long the first time."""
 
     def __init__(self, loops: Sequence[Any]) -> None:
         self.loops = loops
@@ -76,11 +76,11 @@ class _Compiling:
         self.missing = 0
 
     def begin(self) -> None:
-        """A run begins, and may need a loop that is not there."""
+        """Note that a run begins, which may need a loop that is not compiled yet."""
         self.since, self.missing = time.monotonic(), self._count()
 
     def end(self) -> None:
-        """A run has been heard of, so its loop is there."""
+        """Note that a run has reported, so its loop is compiled."""
         self.since = None
 
     def __bool__(self) -> bool:
@@ -92,7 +92,7 @@ class _Compiling:
 
 
 class _CtrlC:
-    """Ctrl-C waits until compiled code looks up, in which an exception does harm; a second one does not wait."""
+    """Defers Ctrl-C until the simulation reports: compiled code does not survive an exception. A second is not."""
 
     def __init__(self, compiling: _Compiling) -> None:
         self.compiling = compiling
@@ -105,7 +105,7 @@ class _CtrlC:
     def __exit__(self, *exception: object) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Raise if Ctrl-C was pressed."""
         if self.asked:
             raise KeyboardInterrupt
@@ -117,17 +117,15 @@ class _CtrlC:
 
 
 class _Stage(ProgressColumn):
-    """Which policy runs, or that the simulator is being compiled."""
+    """A column with the policy that runs, or a note that the simulator is being compiled."""
 
     def __init__(self, compiling: _Compiling) -> None:
         self.compiling = compiling
         super().__init__()
 
     def render(self, task: Task) -> Text:
-        """Return the words before the bar."""
-        return Text(
-            "compiling the simulator (once, about a minute) …" if self.compiling else task.fields["policy"]
-        )
+        """Return the text before the bar."""
+        return Text(COMPILING if self.compiling else task.fields["policy"])
 
 
 def described(
@@ -138,7 +136,7 @@ def described(
     policies: Mapping[str, Policy],
     interrupted: bool,
 ) -> dict[str, Any]:
-    """Return what was simulated and what came of it, as JSON has it."""
+    """Return the workload and the results of its runs as a JSON document."""
     network = work.network
     some = [of_stream for of_stream in times.values() if len(of_stream)]
     first, last = min(float(each[0]) for each in some), max(float(each[-1]) for each in some)
@@ -200,7 +198,7 @@ def _notes(
     options: Mapping[str, Any],
     policies: Mapping[str, Policy],
 ) -> list[str]:
-    """Return what a person should know about the figures."""
+    """Return remarks on how to read the results."""
     from penstock.workloads import Trace
 
     notes = list(dict.fromkeys(note for result in runs.values() for note in result.notes))
@@ -210,11 +208,11 @@ def _notes(
             notes.append(f"Stream {stream!r}: the first {some} of the {process.count:,} in {process.path}.")
     saving = [name for name, policy in policies.items() if policy.saving is not None]
     if options["memory"] is not None and not saving:
-        notes.append("The memory limit changes nothing: none of the policies has a threshold.")
+        notes.append("The memory limit has no effect: none of the policies has a threshold.")
     if options["memory"] is None and any(_is_endless(policies[name]) for name in saving):
-        notes.append(f"Without --memory there is nothing to save: {', '.join(saving)} never changes its mode.")
+        notes.append(f"Without --memory, {', '.join(saving)} never changes its mode: no limit is reached.")
     if runs and not any(result.metrics["outputs"] for result in runs.values()):
-        notes.append("No tuple made a result, so there are no responses and no slowdowns.")
+        notes.append("No tuple produced a result, so there are no responses and no slowdowns.")
     return notes
 
 

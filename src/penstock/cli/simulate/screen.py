@@ -1,4 +1,4 @@
-"""What `penstock simulate` shows: what was simulated, the policies side by side, notes; and the populations."""
+"""The terminal output of `penstock simulate`: the workload, a table of policies, notes; and the populations."""
 
 import json
 import math
@@ -27,7 +27,7 @@ _COLUMNS = (
     ("peak_memory", "", "peak"),
 )
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
-_LEVELS = {"query": "decided anew after every query", "operator": "decided anew after every operator"}
+_LEVELS = {"query": "decisions after every query", "operator": "decisions after every operator"}
 
 
 def shown(found: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -45,17 +45,17 @@ def shown(found: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _chosen(policies: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    """Yield what each selector ran."""
+    """Yield which policies each selector ran."""
     for each in policies:
         if each["chosen"]:
             shares = sorted(each["chosen"]["shares"].items(), key=lambda item: -item[1])
             ran = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.005)
             switches = plural(each["chosen"]["switches"], "change")
-            yield Text(f"{each['policy']} ran {ran}; {switches}, to {each['chosen']['goals']}.")
+            yield Text(f"{each['policy']} ran {ran}; {switches}; goals: {each['chosen']['goals']}.")
 
 
 def _weighed(found: Mapping[str, Any]) -> Iterator[Text]:
-    """Yield how the queries fared whose weight was given."""
+    """Yield the slowdowns of queries with a given weight."""
     for query, weight in found["weights"].items():
         each = [(policy["policy"], policy["weighed"][query].get("avg_slowdown")) for policy in found["policies"]]
         said = ", ".join(f"{name} {brief(value)}" for name, value in each if value is not None)
@@ -97,18 +97,18 @@ def _load(found: Mapping[str, Any]) -> Text:
 
 
 def _results(policies: Sequence[Mapping[str, Any]]) -> str:
-    """How many results there are, where every policy made as many; a column has them where not."""
+    """Return the number of results, if it is the same for all policies; if not, a column of the table has it."""
     counts = {int(policy["metrics"]["outputs"]) for policy in policies}
     return (
         plural(counts.pop(), "result")
         if len(counts) == 1
-        else "results differ: windows of rows hold what was served"
+        else "the number of results differs by policy: windows of rows hold what was served"
     )
 
 
 def _table(policies: Sequence[Mapping[str, Any]]) -> Table:
     unit, size = _unit(policies)
-    caption = f"responses in {unit}" + ("; * the best of the column" if len(policies) > 1 else "")
+    caption = f"responses in {unit}" + ("; * best of the column" if len(policies) > 1 else "")
     table = Table(box=SIMPLE_HEAD, caption=caption, **{**COMPACT, "padding": 0})
     table.add_column("\npolicy", overflow="fold")
     differ = len({policy["metrics"]["outputs"] for policy in policies}) > 1
@@ -122,7 +122,7 @@ def _table(policies: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _column(policies: Sequence[Mapping[str, Any]], key: str, size: float) -> list[Text]:
-    """Return a metric of all policies, the least of them marked unless all have the same."""
+    """Return a metric of all policies, the lowest marked unless all are equal."""
     values = [policy["metrics"].get(key) for policy in policies]
     known = [value for value in values if value is not None]
     best = min(known, default=0.0)
@@ -148,7 +148,7 @@ def _unit(policies: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
 
 def brief(value: float) -> str:
-    """Return a number in three digits and five characters.
+    """Return a number with three digits, in at most five characters.
 
     >>> [brief(value) for value in (0, 0.01234, 1.2345, 98.76, 999.9, 12345, 1.5e7)]
     ['0', '0.012', '1.23', '98.8', '1.00k', '12.3k', '15.0M']
@@ -164,7 +164,7 @@ def brief(value: float) -> str:
 
 
 def show_populations(as_json: bool) -> None:
-    """List the populations, a line each."""
+    """List the populations, one per line."""
     from penstock.workloads import POPULATIONS
 
     rows = [_about(build()) | {"about": _first_words(build.__doc__ or "")} for build in POPULATIONS.values()]
@@ -186,5 +186,5 @@ def _about(found: "Population") -> dict[str, object]:
 
 
 def _first_words(docstring: str) -> str:
-    """Return what a builder of populations says that it returns."""
+    """Return the first sentence of a docstring without its "Return"."""
     return docstring.splitlines()[0].removeprefix("Return ").split(". ")[0].rstrip(".").replace("`", "")

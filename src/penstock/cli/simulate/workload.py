@@ -1,4 +1,4 @@
-"""What `penstock simulate` simulates: a network from a file or a paper, and how its tuples arrive."""
+"""The workload of `penstock simulate`: a network from a file or a population, and its arrivals."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,12 @@ PROCESSES: dict[str, type[Poisson | Bursty | Flows | Redrawn]] = {
     "redrawn": Redrawn,
 }
 BYTES_A_TUPLE = 100
-"""What an arrival takes from being drawn to being simulated, about."""
+"""Approximate memory that an arrival takes from being drawn to being simulated."""
 
 
 @dataclass(frozen=True)
 class SimulatedWorkload:
-    """A network and its arrivals; with `speed`, they come so many times as fast as the processes say."""
+    """A network and its arrivals, which come `speed` times as fast as the processes have them."""
 
     name: str
     network: Network
@@ -38,24 +38,24 @@ class SimulatedWorkload:
     blocking: bool = False
     note: str = ""
     relative: bool = False
-    """Whether costs are relative to each other, and only the load makes seconds of them."""
+    """Whether costs are only relative to each other, and the load determines them in seconds."""
     speed: float = 1.0
 
     def with_arrivals(self, arrivals: Mapping[str, Arrivals]) -> "SimulatedWorkload":
-        """Return it with other processes for some streams, whose rates are then those of the network too."""
+        """Return the workload with other processes for some streams; their rates replace those of the network."""
         rates = {name: process.rate for name, process in arrivals.items() if process.rate is not None}
         return replace(self, network=self.network.measured(rates=rates), arrivals={**self.arrivals, **arrivals})
 
     def with_load(self, load: float) -> "SimulatedWorkload":
-        """Return it with all costs multiplied by one factor, so that its load is `load`."""
+        """Return the workload with all costs multiplied by one factor, so that its load is `load`."""
         return replace(self, network=scaled(self.network, load))
 
     def with_rate(self, rate: float) -> "SimulatedWorkload":
-        """Return it with arrivals that come faster or slower, so that `rate` come a second on all streams."""
+        """Return the workload with arrivals sped up or slowed down to `rate` per second on all streams."""
         rates = {stream.name: stream.rate for stream in self.network.streams}
         for name, known in rates.items():
             if known is None:
-                raise ArrivalError(f"the arrivals of stream {name!r} have no rate that could be changed")
+                raise ArrivalError(f"--rate cannot change the arrivals of stream {name!r}: they have no rate")
         speed = rate / float(sum(known for known in rates.values() if known))
         faster = self.network.measured(rates={name: known * speed for name, known in rates.items() if known})
         return replace(self, network=faster, speed=self.speed * speed)
@@ -77,7 +77,7 @@ class SimulatedWorkload:
         return first({name: take(process, own, wanted) / self.speed for name, process, own in runs}, wanted)
 
     def _check_room(self, count: int | None, seconds: float | None) -> None:
-        """Refuse more arrivals than fit before they are drawn, which would take long."""
+        """Raise if the arrivals would not fit into memory, before they are drawn."""
         tuples = 0.0
         for process in self.arrivals.values():
             drawn = float(count or 0) if seconds is None else (process.rate or 0) * self.speed * seconds
@@ -85,8 +85,8 @@ class SimulatedWorkload:
         room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
         if tuples * BYTES_A_TUPLE > room:
             raise RunError(
-                f"about {tuples:,.0f} arrivals would take {tuples * BYTES_A_TUPLE / 2**30:,.1f} GiB, and "
-                f"{room / 2**30:,.1f} GiB are free: it would not fit. Take fewer --tuples or --seconds"
+                f"about {tuples:,.0f} arrivals would take {tuples * BYTES_A_TUPLE / 2**30:,.1f} GiB, but only "
+                f"{room / 2**30:,.1f} GiB are free: reduce --tuples or --seconds"
             )
 
 
@@ -98,7 +98,7 @@ def workload_named(given: str, *, load: float | None, queries: int | None, seed:
         raise typer.BadParameter(_missing(given), param_hint="NETWORK")
     if queries is not None:
         raise typer.BadParameter(
-            "a file has the queries that it has; this is for sclp08 and its like", param_hint="--queries"
+            "only for sclp08 and its variants; the queries of a file are fixed", param_hint="--queries"
         )
     network = network_from(Path(given))
     return SimulatedWorkload(Path(given).name, network, {})
@@ -108,7 +108,7 @@ def _population(name: str, load: float | None, queries: int | None, seed: int) -
     settings: dict[str, object] = {"seed": seed} | ({} if load is None else {"load": load})
     if queries is not None:
         if "queries" not in signature(POPULATIONS[name]).parameters:
-            raise typer.BadParameter(f"population {name!r} has the queries that it has", param_hint="--queries")
+            raise typer.BadParameter(f"the queries of population {name!r} are fixed", param_hint="--queries")
         settings["queries"] = queries
     found = built(name, **settings)
     return SimulatedWorkload(
@@ -121,13 +121,13 @@ def _missing(given: str) -> str:
         return f"{given} is a folder, not a network file"
     if Path(given).suffix or os.sep in given:
         return f"there is no file {given}"
-    return f"there is neither a file nor a population {given!r}.{nearest(given, POPULATIONS)} --list lists them"
+    return f"there is no file or population {given!r}.{nearest(given, POPULATIONS)} --list shows the populations"
 
 
 def with_processes(
     work: SimulatedWorkload, traces: Sequence[str], column: str | None, process: str | None
 ) -> SimulatedWorkload:
-    """Return it with the arrivals that options ask for; streams without any get Poisson arrivals at their rate."""
+    """Return the workload with the arrivals of the options; other streams get Poisson arrivals at their rate."""
     streams = work.network.stream_by_name
     chosen: dict[str, Arrivals] = {}
     if process is not None and process not in PROCESSES:
@@ -153,7 +153,7 @@ def with_processes(
 
 
 def _files(traces: Sequence[str], streams: Mapping[str, object]) -> dict[str, str]:
-    """Return the trace of each stream; one without a name is for those that have none of their own."""
+    """Return the trace of each stream; one given without a stream is for all that have none of their own."""
     named: dict[str, str] = {}
     for given in traces:
         name, sign, file = given.partition("=")
