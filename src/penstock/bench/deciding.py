@@ -1,4 +1,4 @@
-"""What deciding costs: the share of a busy run's time that goes into choosing, learning and letting go."""
+"""The cost of scheduling: the share of a busy run's time that decisions take."""
 
 import tempfile
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from penstock.spark.session import spark_session
 HEAP = "4g"
 RATE = 2000
 LEAST_JOBS = 10
-"""With fewer there were hardly any decisions."""
+"""With fewer jobs there are too few decisions to measure."""
 
 
 @dataclass(frozen=True)
 class DecidingCase:
-    """So many queries, of forms with so many members each; the share of the time that deciding may take."""
+    """Queries of `forms` templates with `members` each; `most` is the share of the time that deciding may take."""
 
     forms: int
     members: int
@@ -31,7 +31,7 @@ class DecidingCase:
 
     @property
     def queries(self) -> int:
-        """How many there are."""
+        """The number of queries."""
         return self.forms * self.members
 
     @property
@@ -54,7 +54,7 @@ CASES = (
 
 
 def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Run the cases one after the other and return what they gave, as JSON has it."""
+    """Run the cases one after the other and return the results as a JSON document."""
     cases = [case for case in CASES if not quick or case.queries < 5000 or case.grouped]
     found, comparisons = [], []
     with (
@@ -76,13 +76,13 @@ def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) 
 def _compared(case: DecidingCase, summary: Summary) -> Comparison:
     claim = f"{case.name}: share of the time"
     if summary.jobs < LEAST_JOBS:
-        reason = f"only {summary.jobs} jobs were finished, which says little: let it run longer"
+        reason = f"only {summary.jobs} jobs finished, which is too few: let it run longer"
         return Comparison(claim, "at most", case.most, reason=reason, failed=True)
     return Comparison(claim, "at most", case.most, summary.deciding)
 
 
 def script(case: DecidingCase) -> str:
-    """Return the script: filters that let little through, no two alike, on a bursty stream that keeps all busy."""
+    """Return the script: selective filters, no two alike, on a bursty stream that keeps all of them busy."""
     lines = [
         f"CREATE STREAM s (k INT, v INT, w INT) FROM bursty WITH (rate = {RATE}, seed = 3, "
         "v_high = 9999, w_high = 9999);"

@@ -1,4 +1,4 @@
-"""Figures of many values of which most are equal: values with weights."""
+"""Statistics of weighted values."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ def percentile(values: Floats, weights: Counts, share: float) -> float:
 
 
 def responses(values: Floats, weights: Counts) -> Responses:
-    """Return the figures of responses that occurred so many times."""
+    """Return the statistics of responses, each of which occurred as often as its weight."""
     total = int(weights.sum())
     if total == 0:
         return Responses(0, None, None, None, None)

@@ -1,4 +1,4 @@
-"""A paper run again: its cells swept, its claims judged, its figures drawn; the same for every simulated paper."""
+"""Reproduces a simulated paper: runs its sweep, judges its claims, draws its figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from penstock.experiments.sweep import SweepCell, Told, swept
 
 
 class CellResults:
-    """What the cells of a sweep gave, asked for by study and settings."""
+    """Results of the cells of a sweep, by study and settings."""
 
     def __init__(self, cells: Sequence[SweepCell], results: Mapping[str, Mapping[str, Any]]) -> None:
         self._by_text = {cell.text: results[cell.key] for cell in cells}
         self.cells = cells
 
     def of(self, cell: SweepCell) -> Mapping[str, Any]:
-        """Return what a cell gave."""
+        """Return the result of a cell."""
         return self._by_text[cell.text]
 
 
 class Experiment(Protocol):
-    """What the module of a paper has: `experiment(settings)` returns one."""
+    """An experiment, which `experiment(settings)` in the module of a paper returns."""
 
     title: str
     notes: Sequence[str]
 
     def cells(self) -> list[SweepCell]:
-        """Return every simulation it needs."""
+        """Return every simulation that it needs."""
 
     def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
@@ -43,7 +43,7 @@ class Experiment(Protocol):
 
 @dataclass(frozen=True)
 class ReproductionSettings:
-    """What a person may choose: less work, a trace instead of the default one, seeds."""
+    """Settings of a reproduction: less work, a trace instead of the default arrivals, the seed."""
 
     quick: bool = False
     trace: Path | None = None
@@ -67,7 +67,7 @@ def reproduced(
     master: str | None = None,
     remote: str | None = None,
 ) -> dict[str, Any]:
-    """Run what is missing of a paper's experiments, and return claims and figures as JSON has them."""
+    """Run the missing simulations of a paper, and return its claims and figures as a JSON document."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file, and results are kept in a folder")
     begun = perf_counter()

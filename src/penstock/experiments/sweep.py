@@ -1,8 +1,8 @@
-"""Sweeps: many simulations with different settings, as Spark tasks, each kept as soon as it is done.
+"""Sweeps: many simulations with different settings, as Spark tasks, each saved as soon as it is done.
 
 A cell is one simulation: a paper, the name of a study in it, and settings. Its key is a hash of all that and of
-the rules of the simulator, so that a sweep that was interrupted goes on with the cells that are missing, and
-nothing old is taken for something new.
+the rules of the simulator, so that an interrupted sweep continues with the missing cells, and outdated results are
+not used.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ RULES = 1
 SCHEMA = "key string, result string, seconds double"
 
 Told = Callable[[int, int, str], None]
-"""Told how many cells are done, of how many, and what the last one was."""
+"""Called with the number of finished cells, the number of all cells, and the label of the last one."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SweepCell:
     study: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     weight: float = 1.0
-    """How long it will take, compared with others: the longest go first."""
+    """Expected time relative to others: the longest run first."""
 
     @property
     def text(self) -> str:
@@ -55,38 +55,38 @@ class SweepCell:
 
     @property
     def key(self) -> str:
-        """A name for it that no other cell has."""
+        """A unique name of the cell."""
         traces = [_stamp(value) for name, value in self.settings.items() if name == "trace" and value]
         return hashlib.sha256(f"{__version__} {RULES} {traces} {self.text}".encode()).hexdigest()[:24]
 
     @property
     def label(self) -> str:
-        """What a person reads while it runs."""
+        """The text of the progress bar."""
         words = [f"{name} {value}" for name, value in self.settings.items() if name in ("policy", "load", "plan")]
         return f"{self.paper} {self.study}, {', '.join(words)}".rstrip(", ")
 
 
 def _stamp(file: str) -> tuple[int, int]:
-    """Return what tells a file from what it was before."""
+    """Return a value that changes when the file changes."""
     found = os.stat(file)
     return found.st_size, found.st_mtime_ns
 
 
 def measured(cell: SweepCell) -> dict[str, Any]:
-    """Run a cell here and now: the study of that name in the paper's module."""
+    """Run a cell in this process: the study of that name in the paper's module."""
     studies = import_module(f"penstock.experiments.{cell.paper.lower()}.studies").STUDIES
     found: dict[str, Any] = studies[cell.study](**cell.settings)
     return found
 
 
 class SweepResults:
-    """The cells that are done, in a folder: one Parquet file each, written whole or not at all."""
+    """Results of finished cells, in a folder: one Parquet file each, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def find(self, cell: SweepCell) -> dict[str, Any] | None:
-        """Return what a cell gave, or None if it has not been run, or its file cannot be read."""
+        """Return the result of a cell, or None if it has not been run or its file cannot be read."""
         file = self._file(cell.key)
         if not file.is_file():
             return None
@@ -97,7 +97,7 @@ class SweepResults:
         return found
 
     def keep(self, cell: SweepCell, result: str, seconds: float) -> None:
-        """Write down what a cell gave."""
+        """Save the result of a cell."""
         self.folder.mkdir(parents=True, exist_ok=True)
         row = {"key": cell.key, "cell": cell.text, "result": result, "seconds": seconds}
         draft = self._file(cell.key).with_suffix(".part")
@@ -111,7 +111,7 @@ class SweepResults:
 def swept(
     cells: Sequence[SweepCell], folder: Path, told: Told, *, master: str | None = None, remote: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Run the cells that are not in `folder` yet, and return what all of them gave, by key."""
+    """Run the cells that are not in `folder` yet, and return the results of all, by key."""
     results = SweepResults(folder)
     found: dict[str, dict[str, Any]] = {}
     missing: dict[str, SweepCell] = {}
@@ -145,7 +145,7 @@ def warm() -> None:
 
 
 def _run(spark: SparkSession, cells: Sequence[SweepCell]) -> Iterator[tuple[SweepCell, str, float]]:
-    """Yield cells as they are done: a job each, as many at once as there are slots."""
+    """Yield cells as they finish: a job each, as many at once as there are slots."""
     waiting = iter(cells)
     with ThreadPoolExecutor(slots_of(spark)) as pool:
         running: dict[Future[tuple[str, float]], SweepCell] = {}

@@ -1,4 +1,4 @@
-"""JC03 Theorem 3 put to the test: segment scheduling never needs more peak memory than Chain. It is false.
+"""A test of JC03 Theorem 3: segment scheduling never needs more peak memory than Chain. It is false.
 
 `python -m penstock.experiments.theorem_3` shows an instance where it needs more, and counts how often, and by how
 much, on random ones. docs/theorems.md has the finding and what the proof overlooks.

@@ -1,10 +1,11 @@
-"""Every workload under every single policy and every selector, and what selectors lose against the best policy.
+"""Runs every workload under every single policy and every selector; computes the regret of the selectors.
 
     loss = weighted geometric mean of what is to be small, and of one over what is to be large
     regret = loss of the selector ÷ loss of the best single policy on the same tuples − 1
 
-Statistics are over the time in which tuples arrive, from the first one on: a selector's first round counts. What
-waits in the end counts as if it came then. Where goals change, the loss is the geometric mean over their times.
+Statistics are over the time in which tuples arrive, from the first one on: a selector's first round counts. Tuples
+that wait at the end count as if they were served then. Where goals change, the loss is the geometric mean over
+their times.
 """
 
 import math
@@ -29,7 +30,7 @@ MEAN_AT_MOST, WORSE_AT_MOST = 5.0, 2.0
 FEWEST = 20
 
 OnStage = Callable[[str, float], object]
-"""Is told what was finished, and which share is done."""
+"""Called with what has finished, and the share that is done."""
 
 
 def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
@@ -84,7 +85,7 @@ def compared(work: SelectorWorkload, seed: int, seconds: float) -> dict[str, Any
 
 
 def measured(*, quick: bool, traces: Path | None, on_stage: OnStage) -> dict[str, Any]:
-    """Run everything, as many at a time as there are cores, and return it as JSON has it."""
+    """Run all workloads, as many at a time as there are cores, and return the results as a JSON document."""
     seeds, seconds = (QUICK_SEEDS, QUICK_SECONDS) if quick else (SEEDS, SECONDS)
     planned = workloads(traces)
     tasks = [(place, seed) for seed in seeds for place in range(len(planned))]
@@ -152,7 +153,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, float]:
 
 
 def comparisons(rows: Sequence[Mapping[str, Any]]) -> list[Comparison]:
-    """Return what is required of Penstock's own selector beside what was measured."""
+    """Return the required comparisons for Penstock's own selector."""
     behind = [row["regret"][OWN] - row["regret"][PAPERS] for row in rows]
     return [
         Comparison("workloads", "at least", FEWEST, len(rows)),

@@ -1,4 +1,4 @@
-"""What is required of Penstock beside stock, and whether it was so."""
+"""The required comparisons of Penstock with stock."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from penstock.bench.stock.plan import EACH, MANY, MOST
 
 
 def comparisons(measured: Iterable[CaseResult]) -> list[Comparison]:
-    """Return every required comparison; those whose cases were not run have no measure."""
+    """Return every required comparison; those whose cases were not run have no measurement."""
     cases = list(measured)
     filters = [m for m in cases if m.case.part == "filters"]
     mixed = [m for m in cases if m.case.workload == "mixed" and m.case.feeding == "drain"]
@@ -50,10 +50,10 @@ def _rates_of(cases: list[CaseResult], systems: tuple[str, ...]) -> list[float |
 
 
 def _measured(claim: Comparison, ours: list[float | None], theirs: list[float | None]) -> Comparison:
-    """Divide our value by the best of theirs; None stands for a case that did not go well."""
+    """Divide our value by the best of theirs; None stands for a case that failed."""
     if not ours or not theirs:
         return replace(claim, reason="not part of this run")
     good = [value for value in theirs if value is not None]
     if ours[0] is None or not good:
-        return replace(claim, reason="a case went wrong", failed=True)
+        return replace(claim, reason="a case failed", failed=True)
     return replace(claim, measured=ours[0] / (max(good) if claim.side == "at least" else min(good)))

@@ -14,12 +14,12 @@ VALUES = 10_000
 """`v` is uniform in 0 … 9,999."""
 
 _STEP = 1009
-"""Coprime to all ranges of `lo` in use: so many queries have distinct constants, far apart from each other."""
+"""Coprime to all ranges of `lo` in use, so that queries have distinct constants, far apart from each other."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """So many filters of this selectivity on one stream."""
+    """`count` filters of one selectivity on one stream."""
 
     count: int
     selectivity: float = 0.01

@@ -1,10 +1,10 @@
 """Forty queries of which no two are alike: filters and projections, stored-table joins, two-stream window joins.
 
 Each query stands here once as SQL and once as numpy computes it. Stock gets its window joins as an interval
-join: both rows within so many seconds of each other, which is what two RANGE windows mean.
+join: both rows within a number of seconds of each other, which is what two RANGE windows mean.
 
-The last row of every file is a heartbeat: it has the newest time of the file and joins with nothing. Penstock lets
-a row wait until the other streams have got as far, and the heartbeat says that they have.
+The last row of every file is a heartbeat: it has the newest time of the file and joins with nothing. In Penstock,
+a row waits until the watermarks of the other streams have reached its time; the heartbeat advances them.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,10 +23,10 @@ KEYS = 1000
 GROUPS = 20
 WORDS = 100
 WATERMARK = "1 second"
-"""What stock's watermark allows for: files come in order, so no row is late."""
+"""The delay of stock's watermark: files come in order, so no row is late."""
 
 Mask = Callable[[Any], npt.NDArray[np.bool_]]
-"""Whether a row passes; it may look at columns as attributes."""
+"""Whether a row passes; columns are attributes of its argument."""
 
 
 class Row:
@@ -199,7 +199,7 @@ def _lookup_query(name: str, query: TableLookup) -> BenchQuery:
 
 
 def join_query(name: str, query: WindowJoin) -> BenchQuery:
-    """Return a window join in both tongues."""
+    """Return a window join as SQL for Penstock and for stock."""
     select = f"SELECT {query.select}, greatest(a.sent, b.sent) AS sent"
     where = " AND ".join([*(f"a.{key} = b.{key}" for key in query.keys), query.where_a, query.where_b])
     older, newer = f"{query.a_stays} SECONDS", f"{query.b_stays} SECONDS"

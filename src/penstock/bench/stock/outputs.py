@@ -1,4 +1,4 @@
-"""What came out, when: read from the files alone, for both systems.
+"""Results and the times of their commits, read from the output files of both systems.
 
 A result is out when its file is committed. Stock's file sink commits a micro-batch with a manifest in
 `_spark_metadata` that lists its files; a batch written inside foreachBatch is committed with its `_SUCCESS`;
@@ -22,7 +22,7 @@ from penstock.sinks.folder import staged_in
 
 @dataclass(frozen=True)
 class ResultFile:
-    """A file of results: when it was committed, rows by query, and which arrival times how often."""
+    """A file of results: its commit time, rows by query, and arrival times with their counts."""
 
     committed: float
     counts: Mapping[str, int]

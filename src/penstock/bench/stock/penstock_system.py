@@ -1,4 +1,4 @@
-"""Penstock, as the benchmark runs it: a script over the same folders, results to files."""
+"""Penstock as the benchmark runs it: a script over the same folders, with results in files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ class PenstockSystem:
 
     def start(self) -> None:
         """Start all queries."""
-        # Nobody leaves the block: the process ends with the case
+        # The context is never left: the process ends with the case
         self._block = started(self._script, out=self._out, spark=self._spark)
         self._running = self._block.__enter__()
 

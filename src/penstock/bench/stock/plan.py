@@ -1,4 +1,4 @@
-"""Which cases there are: the whole benchmark, and the quick one."""
+"""The cases of the full benchmark and of the quick one."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -23,8 +23,8 @@ MOST = 1000
 def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> list[StockCase]:
     """Return the cases of these parts, in the order in which they run.
 
-    A paced case comes after the drained one that its load is taken from, which is put in if it is not there.
-    Without `repeat`, each case has its own.
+    A paced case comes after the drained one that its load is taken from, which is added if it is missing. Without
+    `repeat`, each case has its own.
     """
     cases: list[StockCase] = []
     for case in _quick() if quick else _whole():
@@ -77,9 +77,9 @@ def _whole() -> Iterator[StockCase]:
 
 
 def _quick() -> Iterator[StockCase]:
-    """Yield what fits into five minutes on two cores: the filters, with a small backlog.
+    """Yield the cases that fit into five minutes on two cores: the filters, with a small backlog.
 
-    Forty mixed queries alone take stock longer than that to start and to get warm.
+    Forty mixed queries alone take stock longer than that to start and warm up.
     """
     for count, systems in (
         (1, ("each-fifo", "penstock")),

@@ -1,4 +1,4 @@
-"""Stock Structured Streaming, in the ways in which people run many queries on it."""
+"""Stock Structured Streaming, with the usual ways to run many queries on it."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from penstock.bench.stock.workload import StockWorkload
 
 @contextmanager
 def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
-    """Open a local session with Spark's defaults, but for what the report says."""
+    """Open a local session with Spark's defaults, except for what the report lists."""
     builder = (
         SparkSession.builder.master("local[*]")
         .appName("penstock-bench")
@@ -41,7 +41,7 @@ def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
 
 
 class Stock:
-    """What all ways have in common: sources and tables as views, sinks, and the wait until all is processed."""
+    """Base of all variants: sources and tables as views, sinks, and waiting until all is processed."""
 
     def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
         self._spark = spark

@@ -1,4 +1,4 @@
-"""One join of two windows, of so many rows each: what a probe costs against the length of the window."""
+"""One join of two windows of a given length: the cost of a probe by the length of the window."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from penstock.bench.stock.workload import BenchStream, Columns, EventTimeSpan
 class Windowed:
     """A join on `k` of streams that have a thousand rows each in a second of event time.
 
-    There are as many keys as rows in a window, so that a row finds one other in the mean, whatever the length.
+    There are as many keys as rows in a window, so that a row finds one other on average, whatever the length.
     """
 
     streams = (

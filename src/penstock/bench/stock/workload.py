@@ -1,4 +1,4 @@
-"""What a workload is: streams, stored tables, queries in both tongues, and how many rows they must give."""
+"""The interface of a workload: streams, stored tables, queries for both systems, and expected results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Columns = Mapping[str, Column]
 
 @dataclass(frozen=True)
 class BenchStream:
-    """A stream of parquet files: its columns as SQL says them, and which of them is the event time."""
+    """A stream of parquet files: its columns in SQL, and which of them is the event time."""
 
     name: str
     columns: str
@@ -25,7 +25,7 @@ class BenchStream:
 
 @dataclass(frozen=True)
 class BenchQuery:
-    """A query: the streams it reads, and its SELECT as Penstock and as Spark have it."""
+    """A query: the streams it reads, and its SELECT for Penstock and for Spark."""
 
     name: str
     reads: tuple[str, ...]
@@ -69,5 +69,5 @@ class StockWorkload(Protocol):
 
 
 def row_queries(workload: StockWorkload, rows: Mapping[str, int]) -> int:
-    """Return rows × queries: for each query, the rows of the streams that it reads."""
+    """Return the number of row-queries: the sum over queries of the rows that each reads."""
     return sum(rows[stream] for query in workload.queries for stream in query.reads)

@@ -25,13 +25,13 @@ PLANS = {
 POLICIES = ("chain", "greedy", "fifo", "round_robin", QUANTUM)
 NAMES = {"round_robin": "round robin, by tuples", QUANTUM: "round robin"}
 SLOWER = 4.0
-"""So many times as slow is the last operator in a second look at round robin."""
+"""How many times as slow the last operator is in additional runs, which explain round robin."""
 
 NOTES = (
     "The paper's digits are damaged: costs, selectivities, windows, the flows' figures and the load (0.95 at the "
     "mean rate, at which bursts build queues up) are declared here. Its figures' numbers cannot be read.",
     "Round robin gives each operator that is ready the same time, one mean gap between arrivals (10 ms), and a "
-    "tuple that is not done goes on in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
+    "tuple that is not done continues in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
     "The other policies decide again after every tuple at an operator; the paper preempts them every time unit.",
     "A number over several runs is the worst of them, where a claim says so, else their geometric mean.",
 )
@@ -60,7 +60,7 @@ class BBDM03Experiment:
         self.notes = (*NOTES, NO_TRACE if self.trace is None else REAL)
 
     def cells(self) -> list[SweepCell]:
-        """Return every plan, kind of arrivals, seed and policy, and the second look with slower last operators."""
+        """Return every plan, kind of arrivals, seed and policy, and the runs with slower last operators."""
         return [cell for _, cell in self._runs()]
 
     def claims(self, found: CellResults) -> list[Claim]:

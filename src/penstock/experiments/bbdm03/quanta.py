@@ -1,7 +1,7 @@
 """Round robin with a time quantum, as BBDM03 §5 has it: every operator that is ready runs as long as any other.
 
 `simulate` gives a turn to one tuple, so that a slow operator has more of the processor than a fast one. Here a
-turn is so many seconds; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at
+turn has a fixed length; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at
 its old size until it is done. Joins block, and take their inputs in the order of time. The fates of tuples are
 those of `simulate`: the same tuples pass the same operators.
 """

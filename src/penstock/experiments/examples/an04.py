@@ -13,7 +13,7 @@ FIRST = {"a": ("A", "B", "C"), "b": ("B", "C", "A"), "c": ("A", "C", "B")}
 
 
 def problem(join_cost_ms: float) -> JoinProblem:
-    """Return the query of Example 1 with a join that takes so many milliseconds a tuple."""
+    """Return the query of Example 1 with a join that takes `join_cost_ms` milliseconds per tuple."""
     return JoinProblem(
         rates={"A": 10, "B": 70, "C": 20},
         windows={"A": 10, "B": 10, "C": 10},
@@ -28,7 +28,7 @@ def planned(plan: str, join_cost_ms: float) -> JoinPlan:
 
 
 def figure_1() -> list[ExampleCell]:
-    """Return the utilisation of two selections in both orders, at a thousand tuples a second."""
+    """Return the utilisation of two selections in both orders, at a thousand tuples per second."""
     first, second = Filter(0.0005, 0.25), Filter(0.001, 0.5)
     found = {"0.75": filter_plan(1000, [first, second]), "1.25": filter_plan(1000, [second, first])}
     return [
@@ -38,7 +38,7 @@ def figure_1() -> list[ExampleCell]:
 
 
 def example_1() -> list[ExampleCell]:
-    """Return what the three plans cost, use and bring while nothing is dropped."""
+    """Return the costs, utilisations and output rates of the three plans while nothing is dropped."""
     rows = (
         ("cost, tuples/s", "500 280 400", lambda name: planned(name, 1).demand * 1000),
         ("utilisation, % at 0.5 ms", "25 14 20", lambda name: planned(name, 0.5).demand * 100),

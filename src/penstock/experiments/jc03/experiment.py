@@ -14,23 +14,23 @@ PAPER = "JC03"
 LOAD, RATE, ROWS, SHARE = 0.8, 4.0, 100, 0.5
 POLICIES = ("path_capacity", "chain", "simplified_segment", "segment", "fifo")
 DRAWN = 250
-"""Points of a line: seconds are averaged to so many."""
+"""Points of a line, to which the seconds are averaged."""
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "as described": {"leaves": True, "rows": ROWS},
     "all selects alike": {"leaves": False, "rows": ROWS},
     "windows of time": {"leaves": True, "rows": None},
 }
-"""The plans that claims are judged on, and what other plans give."""
+"""The plans that claims are judged on, and other plans for comparison."""
 
 NOTES = (
     "The paper prints how many queries, operators and streams there are, and the flows' Pareto figures. Shapes, "
-    "costs, selectivities, rates (4 to 20 a second), windows and load are declared here: the load is 0.8 in the "
-    "mean of five phases, 0.48 to 1.12 from the first to the last.",
+    "costs, selectivities, rates (4 to 20 per second), windows and load are declared here: the load is 0.8 on "
+    "average over five phases, 0.48 to 1.12 from the first to the last.",
     "The plans that claims are judged on are as the paper describes them: leaves release much more memory than "
     "other operators, and selectivities do not follow the rates (windows of 100 rows). Two other declarations are "
-    "measured too: selects drawn alike wherever they stand, and windows of 1 to 10 s, whose joins make more of a "
-    "tuple in a burst.",
+    "measured too: selects drawn alike in all places, and windows of 1 to 10 s, whose joins make more results "
+    "of a tuple in a burst.",
     "A turn serves one tuple; the paper serves a path for a time unit. Seconds are those of the simulator, within "
     "0.1 %. Where there are several seeds, other queries and other arrivals each, ratios are geometric means.",
     "The memory of the threshold policy is half of what path capacity needs at most. Segment and FIFO are not in "
@@ -65,7 +65,7 @@ class JC03Experiment:
         return judged(runs)
 
     def figures(self, found: CellResults) -> list[Figure]:
-        """Return Figures 2 to 4 of the first seed, and what other declarations give."""
+        """Return Figures 2 to 4 of the first seed, and the results of other declarations."""
         first: dict[str, Mapping[str, Any]] = {}
         others: dict[str, dict[str, list[tuple[Any, float]]]] = {"latency": {}, "mean": {}}
         for variant, policy, cell in self._runs():
@@ -79,7 +79,7 @@ class JC03Experiment:
                     lines.setdefault(policy, []).append((variant, result[name]))
         return [
             _over_time("Figure 2", "Tuple latency", "seconds", "response", first),
-            _over_time("Figure 3", "Throughput", "results a second", "outputs", first),
+            _over_time("Figure 3", "Throughput", "results per second", "outputs", first),
             _over_time("Figure 4", "Total memory", "tuples", "memory", first),
             Figure(
                 "Figure 2", "Mean latency by what is declared", "plans", "seconds", others["latency"], bars=True

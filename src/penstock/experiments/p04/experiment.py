@@ -16,13 +16,13 @@ PAPER = "P04"
 NOTES = (
     "The figures of the operators are lost with the image of Figure 6.1. Those declared here (`penstock simulate "
     "p04_filters` and `p04_join` show them) were chosen so that single policies come out as in Figure 6.2; that "
-    "its claims hold is therefore no finding. Nothing was chosen by what selectors come to. The load is 0.9, in "
-    "bursts 1.2.",
+    "its claims hold is therefore no finding. Results of selectors did not influence the choice. The load is 0.9, "
+    "in bursts 1.2.",
     "As in the paper: statistics every second with w = 0.875, a choice every two, RATIO 0.3 and THRESHOLD 50, the "
     "first policy for 5 s, then each for a second. Only what comes after 10 s is counted, for single policies and "
-    "selectors that do not explore, too. The decay, which the paper does not print, is 0.98 a second.",
+    "selectors that do not explore, too. The decay, which the paper does not print, is 0.98 per second.",
     "Means are redrawn every 5 s, in bursts twice as high; the paper also calls a stream bursty that rises by an "
-    "order of magnitude, which was run beside (×10).",
+    "order of magnitude, which was run too (×10).",
     "Roulette is the paper's selector, foresight Penstock's own; UCB, Thompson sampling and EXP3 are bandits. All "
     "meet the same tuples. Gains are geometric means over the seeds, noise is two standard errors of them. Where "
     "policies cannot be told apart by that, all of them are the best.",

@@ -18,7 +18,7 @@ from penstock.experiments.p04.study import IN_FULL, NAMES, PLANS, SELECTORS, Stu
 WORDS = {
     "delay": ("mean delay", "seconds"),
     "memory": ("mean queue size", "tuples"),
-    "rate": ("mean output rate", "results a second"),
+    "rate": ("mean output rate", "results per second"),
 }
 DRAWN = 120
 """Points of a line."""
@@ -92,7 +92,7 @@ def _shares(study: Study, runs: Runs) -> Iterator[Figure]:
 
 
 def _by_weight(study: Study, runs: Runs) -> Iterator[Figure]:
-    """What a goal gains by its weight, in the mean of the two pairs it is in."""
+    """What a goal gains by its weight, on average over the two pairs it is in."""
     for plan in PLANS:
         setting = study.at(plan, study.long)
         for goal in GOALS:

@@ -1,4 +1,4 @@
-"""What the runs gave, compared with each other seed by seed.
+"""Results of the runs, compared seed by seed.
 
 A gain is the logarithm of how many times as good a value is as another: arrivals and fates of a seed are the same
 for everybody, so that gains of one seed are a pair's. Noise is two standard errors of their mean over the seeds.
@@ -40,7 +40,7 @@ def compared(goal: str, ours: Sequence[float], theirs: Sequence[float]) -> list[
 
 
 def percent(gains: Sequence[float]) -> float:
-    """Return by how many per cent it is better in the geometric mean.
+    """Return the geometric mean of gains, in per cent.
 
     >>> round(percent([log(1.5), log(1.5)]))
     50

@@ -1,4 +1,4 @@
-"""What was run: how long and how often, with which bursts, plans and selectors; and how they are called."""
+"""The runs: how long and how often, with which bursts, plans and selectors; and their names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ SHOWN_AT = 0.97
 """The load of Figures 13 to 17, which print none."""
 
 LEARNING = {"hr": "avg_response", "hnr": "avg_slowdown", "brt": "l2_response", "bsd": "l2_slowdown"}
-"""Each policy and the metric that it is for."""
+"""Each policy and the metric that it optimises."""
 
 RATES = ("hr", "hnr")
 """The policies of Figures 29 and 30."""
@@ -75,7 +75,7 @@ QUICK = Sizes(
 
 
 class SCLP08Experiment:
-    """The experiment: what to simulate, and how to ask for what came of it."""
+    """The experiment: the simulations it needs, and access to their results."""
 
     title = "SCLP08: many heterogeneous continuous queries"
 
@@ -85,13 +85,13 @@ class SCLP08Experiment:
         self.trace = None if settings.trace is None else str(settings.trace)
         where = "the trace that was given" if self.trace else "a bursty process of 8 ON/OFF flows"
         self.notes: Sequence[str] = (
-            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could "
-            "not be had. CostModel are set by their mean gap.",
+            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which is not "
+            "available. Costs are set by their mean gap.",
             f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. "
             "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is "
             "longer than a window.",
-            "A tuple's fates at different operators are independent. The paper draws two attributes a packet and "
-            "does not say which predicate looks where.",
+            "A tuple's fates at different operators are independent. The paper draws two attributes per packet "
+            "and does not say which predicate reads which.",
             f"Figures 13 to 17 are at a load of {SHOWN_AT}; 18, 19 and 25 to 30 at {self.other_load}; the paper "
             "prints none.",
             "A percentage holds within 10 points of the printed one, within 5 where that is 20 or less; a factor "
@@ -180,7 +180,7 @@ class SCLP08Experiment:
         """BSD with few and many clusters, of both kinds."""
         return [clustered(m, spacing) for spacing, counts in self.sizes.clusters.items() for m in counts]
 
-    # What came of it ----------------------------------------------------------------------------------------
+    # Results ------------------------------------------------------------------------------------------------
 
     def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
