@@ -19,7 +19,7 @@ from penstock.cli.policy_option import chosen_policy
 from penstock.cli.run.figures import Examples, show_figures
 from penstock.cli.run.lines import EventLines, Log
 from penstock.cli.run.live import LiveView
-from penstock.cli.run.options import RowFormat, RunOptions
+from penstock.cli.run.options import RowFormat, RunCommandOptions
 from penstock.cli.signals import Signals
 from penstock.cli.style import plural, spinner, wide_console
 from penstock.errors import PenstockError, RunError
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _POLL_S = 0.05
 
 
-@takes(RunOptions)
-def run(options: RunOptions) -> None:
+@takes(RunCommandOptions)
+def run(options: RunCommandOptions) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
     Exits with 1 if the run or one of its queries failed, or if a run with --drain rejected most rows of a stream;
@@ -72,7 +72,7 @@ def run(options: RunOptions) -> None:
 class _Screen:
     """Where a run is shown: a live view or lines on stderr, then results and figures."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunCommandOptions) -> None:
         self._options = options
         self._console = Console()
         self.row_format: RowFormat = options.row_format or ("table" if self._console.is_terminal else "ndjson")
@@ -106,7 +106,7 @@ class _Screen:
 
 
 def _started(
-    options: RunOptions,
+    options: RunCommandOptions,
     script: "Script",
     policy: "Policy",
     settings: dict[str, str],
@@ -138,7 +138,7 @@ def _started(
 
 
 def _watching(
-    options: RunOptions,
+    options: RunCommandOptions,
     stamp: "Stamp | None",
     script: "Script",
     running: "Running",
@@ -153,7 +153,7 @@ def _watching(
     return Watcher(options.file, stamp, script, running, is_live, view.event, fixed_policy)
 
 
-def _exit(options: RunOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> None:
+def _exit(options: RunCommandOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> None:
     """Exit with 1 if a query failed, or if a run that drains did not drain or rejected most rows of a stream."""
     if options.drain and interrupted:
         lines.error("stopped before everything was drained")

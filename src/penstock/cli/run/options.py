@@ -15,7 +15,7 @@ RowFormat = Literal["table", "ndjson"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class RunCommandOptions:
     """The options of `penstock run`, in the order of its help."""
 
     file: Annotated[
