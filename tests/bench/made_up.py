@@ -1,11 +1,11 @@
 """Results that nobody measured."""
 
-from penstock.bench.stock.case import Measured, Run
+from penstock.bench.stock.case import CaseResult, MeasuredRun
 
 
 def measured(case, rate, response=1.0, status="ok", behind=1.0):
     """A case that went at this many row-queries a second."""
-    run = Run(
+    run = MeasuredRun(
         rows=1000,
         row_queries=1000 * case.queries,
         outputs=10,
@@ -15,4 +15,4 @@ def measured(case, rate, response=1.0, status="ok", behind=1.0):
         max_response=3 * response,
         behind_s=behind,
     )
-    return Measured(case, status, "" if status == "ok" else "made up", (run,), 5.0, 1.0, 2.0, 10**9)
+    return CaseResult(case, status, "" if status == "ok" else "made up", (run,), 5.0, 1.0, 2.0, 10**9)

@@ -2,7 +2,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.bench.stock import run as stock_run
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 from penstock.cli.app import app
 from tests.bench.made_up import measured
 
@@ -77,8 +77,8 @@ def test_the_load_of_paced_cases_is_a_share_of_what_was_drained(monkeypatch):
         return measured(case, 500.0)
 
     monkeypatch.setattr(stock_run, "measure", measure)
-    drained = Case("filters", "each-fifo", queries=50)
-    paced = Case("paced", "penstock", queries=50, feeding="paced")
+    drained = StockCase("filters", "each-fifo", queries=50)
+    paced = StockCase("paced", "penstock", queries=50, feeding="paced")
     stock_run.run_cases([drained, paced], print, print)
     assert loads == [None, pytest.approx(0.5 * 10)]
 
@@ -86,7 +86,9 @@ def test_the_load_of_paced_cases_is_a_share_of_what_was_drained(monkeypatch):
 @pytest.mark.slow
 def test_a_tiny_case_gives_what_it_must():
     for system in ("each-fair", "penstock"):
-        case = Case("filters", system, queries=3, selectivity=0.1, files=2, file_rows=500, warm_files=1, repeat=1)
+        case = StockCase(
+            "filters", system, queries=3, selectivity=0.1, files=2, file_rows=500, warm_files=1, repeat=1
+        )
         found = stock_run.measure(case, None, print)
         assert (found.status, found.reason) == ("ok", "")
         assert found.rate > 0

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 from penstock.bench.stock.claims import comparisons
 from tests.bench.made_up import measured
 
-FILTER = Case("filters", "penstock")
-MIXED = Case("mixed", "penstock", workload="mixed", queries=40)
+FILTER = StockCase("filters", "penstock")
+MIXED = StockCase("mixed", "penstock", workload="mixed", queries=40)
 
 
 def of(case, system, rate, queries=None, **more):

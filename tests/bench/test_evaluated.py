@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 from penstock.bench.stock.inputs import Inputs
-from penstock.bench.stock.outputs import READERS, Output
+from penstock.bench.stock.outputs import READERS, ResultFile
 from penstock.bench.stock.run import _batches, _evaluated
 
-CASE = Case(
+CASE = StockCase(
     "paced", "penstock", feeding="paced", selectivity=0.5, files=1, file_rows=100, warm_files=1, seconds=2.0
 )
 PART_S = 10.0
@@ -28,7 +28,7 @@ def evaluated(tmp_path, monkeypatch):
             came, arrived = (came_s, arrived_s) if is_last else (5.0, 1.0)
             sent = np.array([batch.sent_us + round(arrived * 1e6)])
             weights = np.array([batch.outputs])
-            outputs.append(Output(number * PART_S + came, {"q0": batch.outputs}, sent, weights))
+            outputs.append(ResultFile(number * PART_S + came, {"q0": batch.outputs}, sent, weights))
         monkeypatch.setitem(READERS, "penstock", lambda out: iter(outputs))
         times = [{"start": number * PART_S, "settled": 0, "late_s": 0} for number in range(len(batches))]
         found = {"batches": times, "session_s": 1.0, "register_s": 1.0, "peak_bytes": 1}

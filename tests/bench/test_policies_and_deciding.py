@@ -7,7 +7,7 @@ import pytest
 
 from penstock.bench import deciding
 from penstock.bench.machine import described
-from penstock.bench.policies.run import Fared, comparisons
+from penstock.bench.policies.run import PolicyRun, comparisons
 from penstock.bench.policies.workload import BANDS, FLOWS, queries, script, seeds, write_tables
 from penstock.language import Script
 from penstock.plan.plan import Plan, never
@@ -28,7 +28,7 @@ def test_thirty_queries_none_of_which_shares_anything(tmp_path):
 
 
 def fared(policy, response, slowdown):
-    return Fared(policy, 1, 10, 30.0, 5, 0.9, 0.01, response, response, response, slowdown, slowdown, slowdown)
+    return PolicyRun(policy, 1, 10, 30.0, 5, 0.9, 0.01, response, response, response, slowdown, slowdown, slowdown)
 
 
 def runs(**slowdowns):

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 from penstock.bench.stock.plan import PARTS, plan
 from penstock.bench.stock.run import document
 from penstock.report.page import Raw, table, text
@@ -27,8 +27,8 @@ def test_a_page_of_whatever_was_measured(parts):
 
 
 def test_failures_and_missing_memory_are_said():
-    bad = replace(measured(Case("filters", "each-fifo"), 10, status="wrong"), reason="q1 has <1> row")
-    lean = replace(measured(Case("filters", "penstock"), 10), peak_bytes=None)
+    bad = replace(measured(StockCase("filters", "each-fifo"), 10, status="wrong"), reason="q1 has <1> row")
+    lean = replace(measured(StockCase("filters", "penstock"), 10), peak_bytes=None)
     made = page(document([bad, lean], quick=True, interrupted=True, seconds=60))
     assert "q1 has &lt;1&gt; row" in made
     assert "interrupted" in made

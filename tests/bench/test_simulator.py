@@ -130,7 +130,7 @@ def test_the_command_prints_tables_that_fit_and_says_how_to_get_simpy(tiny, monk
 
 
 def test_wide_numbers_fit_a_terminal():
-    from penstock.cli.bench_simulator import TITLES, _tables
+    from penstock.cli.bench.simulator import TITLES, _tables
 
     sizes = (50, 500, 5000)
     speed = {"compiled": 16.7e6, "scan": 6200.0, "simpy": 376_000.0, "plain": 8.1}

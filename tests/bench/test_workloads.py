@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.inputs import Inputs
 from penstock.bench.stock.mixed import Mixed
@@ -46,7 +46,9 @@ def test_expected_counts_are_those_of_another_engine(workload, tmp_path):
 
 @pytest.mark.parametrize("offered", [None, 400.0], ids=["drain", "paced"])
 def test_event_times_rise_in_the_order_in_which_files_go_in(offered, tmp_path):
-    case = Case("windows", "penstock", workload="windowed", window_rows=2000, file_rows=500, files=3, seconds=2.0)
+    case = StockCase(
+        "windows", "penstock", workload="windowed", window_rows=2000, file_rows=500, files=3, seconds=2.0
+    )
     batches = _batches(case, Inputs(case.made_workload(), tmp_path, case.seed), offered)
     assert [stage for stage, _ in batches][:3] == ["warm-up 1", "filling the windows", "warm-up 2"]
     times = {"a": [], "b": []}

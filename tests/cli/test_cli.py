@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import penstock.cli.examples as examples_command
 from penstock import POLICIES
 from penstock.cli.app import app
-from penstock.experiments.examples import Cell, Example
+from penstock.experiments.examples import Example, ExampleCell
 
 runner = CliRunner()
 
@@ -38,7 +38,7 @@ def test_examples_as_json():
 
 @pytest.mark.parametrize("arguments", [["examples"], ["examples", "--json"]])
 def test_examples_exits_with_1_if_a_digit_differs(monkeypatch, arguments):
-    wrong = Cell("JC03", "Table 2", "queue size, FIFO", "t = 1", "1.0", Fraction(11, 10), digits=1)
+    wrong = ExampleCell("JC03", "Table 2", "queue size, FIFO", "t = 1", "1.0", Fraction(11, 10), digits=1)
     monkeypatch.setattr(examples_command, "EXAMPLES", [Example("JC03", "Table 2", lambda: [wrong])])
     result = runner.invoke(app, arguments)
     assert result.exit_code == 1

@@ -19,7 +19,7 @@ HERE = Path(__file__).parents[2]
 def test_every_line_is_good_here():
     result = runner.invoke(app, ["doctor", "--no-spark"])
     assert result.exit_code == 0, result.output
-    assert "Everything that is needed is here." in result.stdout
+    assert "Everything is in place." in result.stdout
     for name in ("Python", "Java", "pyspark", "cores", "memory", "disk, temporary", "loopback ports"):
         assert name in result.stdout
 

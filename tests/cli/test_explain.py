@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.chosen import DEFAULT
+from penstock.cli.policy_option import DEFAULT
 
 runner = CliRunner()
 TRAFFIC = Path(__file__).parents[2] / "examples" / "traffic.sql"
@@ -167,10 +167,10 @@ def test_what_a_run_measured_takes_the_place_of_what_is_assumed(tmp_path):
     ):
         run.write_text(text)
         wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
-        assert "is not what `penstock run --json` prints" in str(wrong.exception)
+        assert "is not a summary printed by `penstock run --json`" in str(wrong.exception)
     run.write_text('{"joins": {}}')
     wrong = runner.invoke(app, ["explain", str(file), "--measured", str(run)])
-    assert "is not of a run of this script" in str(wrong.exception)
+    assert "is the summary of another script" in str(wrong.exception)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_settings_that_a_run_refuses_are_refused(script, setting, message):
 
 
 def test_explain_loads_no_pyspark(script):
-    text = "import sys; from penstock.cli.explanation import explanation; from pathlib import Path; "
+    text = "import sys; from penstock.cli.explain.explanation import explanation; from pathlib import Path; "
     text += f"explanation(Path({str(script)!r}), None); print('pyspark' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout == "False\n"
@@ -233,7 +233,7 @@ def test_queries_that_look_alike_and_run_apart_are_told_why(tmp_path):
         (["wide"], ["near"], "window of s", "[ROWS 4]", "[ROWS 3]"),
     ]
     screen = runner.invoke(app, ["explain", str(file)]).stdout
-    assert "alike, yet not in one group" in screen
+    assert "similar, but not in one group" in screen
     assert max(map(len, screen.splitlines())) <= 80
     file.write_text(ALIKE + "SET groups = false;")
     assert explained(file)["alike"] == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from penstock.cli.lines import EventLines
+from penstock.cli.run.lines import EventLines
 from tests.cli.test_live import query, stream, summary
 
 

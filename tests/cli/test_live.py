@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from penstock.cli.figures import Examples, show_figures
-from penstock.cli.lines import EventLines
-from penstock.cli.live import LiveView
+from penstock.cli.run.figures import Examples, show_figures
+from penstock.cli.run.lines import EventLines
+from penstock.cli.run.live import LiveView
 from penstock.plan.probe_orders import JoinSummary
 from penstock.runtime.policy_control import SelectionSummary
 from penstock.runtime.rejections import Reason
@@ -127,10 +127,10 @@ def test_figures_tell_what_went_wrong_and_where_rows_are(tmp_path):
     text = " ".join(capture.get().split())
     assert "packets 0 to 5,000" in text
     assert "packets: 5 of 5,000 rows were rejected" in text
-    assert "3 late: 4 s older such as {'v': 1}" in text
+    assert "3 late: 4 s older e.g. {'v': 1}" in text
     assert "_rejected/packets" in text.replace(" ", "")
-    assert "77 rows still waited" in text
-    assert "join.1 in the optimizer's order: 4 % of the machine at the streams' pace, 12.5 % as written" in text
+    assert "77 rows not processed" in text
+    assert "join.1 in the optimizer's order: 4 % of the machine at the streams' rates, 12.5 % as written" in text
     assert "query bad failed and was stopped: Division by zero" in text
 
 

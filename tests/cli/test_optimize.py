@@ -44,7 +44,13 @@ def test_the_screen_fits_and_says_what_is_dropped_and_what_is_next():
     result = runner.invoke(app, ["optimize", str(EXAMPLE)])
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
-    for part in ("A ⋈ C ⋈ B", "drop box keeps 9.1%", "of 200.0%", "Next best: B ⋈ C ⋈ A", "10.4% fewer"):
+    for part in (
+        "A ⋈ C ⋈ B",
+        "drop box keeps 9.1%",
+        "200.0% without shedding",
+        "Next best: B ⋈ C ⋈ A",
+        "10.4% fewer",
+    ):
         assert part in result.stdout
 
 

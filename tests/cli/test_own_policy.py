@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import penstock as ps
 from penstock.cli.app import app
-from penstock.cli.bench_policies import _others
+from penstock.cli.bench.policies import _others
 from penstock.cli.own_policy import policy_given
 from penstock.errors import PolicyError, QosError
 from penstock.policies import POLICIES, policy_named
@@ -132,13 +132,13 @@ def test_selectors_choose_among_policies_of_the_table(file):
         app, ["simulate", NETWORK, "-p", f"{file(GOOD)}:MINE", "-p", "fifo", "--qos", "latency"]
     )
     assert result.exit_code == 2
-    assert "selectors choose among policies of the table" in " ".join(result.output.replace("│", "").split())
+    assert "selectors choose among built-in policies" in " ".join(result.output.replace("│", "").split())
 
 
 def test_the_benchmark_of_policies_takes_others(file):
     path = file(GOOD)
     assert [policy.name for policy in _others(["lsf", f"{path}:MINE"], ("fifo", "hr"))] == ["lsf", "mine"]
-    for names, said in ((["fifo"], "compared already"), (["hr_oracle"], "knows the future"), (["lfs"], "'lsf'")):
+    for names, said in ((["fifo"], "already compared"), (["hr_oracle"], "knows the future"), (["lfs"], "'lsf'")):
         with pytest.raises(Exception, match=said):
             _others(names, ("fifo", "hr"))
 

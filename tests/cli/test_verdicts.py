@@ -1,6 +1,6 @@
 """Claims that were not measured: on the screen, on a page, in the count."""
 
-from penstock.cli.claims import claims_table, reasons
+from penstock.cli.reproduce.claims import claims_table, reasons
 from penstock.cli.style import wide_console
 from penstock.experiments.claim import Claim
 from penstock.report.reproduction import page

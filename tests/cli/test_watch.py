@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from penstock.cli.watch import Watcher, stamp_of
+from penstock.cli.run.watch import Watcher, stamp_of
 from penstock.errors import RunError
 from penstock.language.script import Script
 
@@ -40,8 +40,8 @@ def watched(tmp_path):
         path.write_text(text)
         later = time.time_ns() + 10**9 * (1 + len(run.told))
         os.utime(path, ns=(later, later))
-        watcher.look()
-        watcher.look()
+        watcher.check()
+        watcher.check()
         return run.told, said
 
     change.run, change.watcher = run, watcher
@@ -60,7 +60,7 @@ def test_a_changed_query_is_dropped_and_comes_back_when_it_has_ended(watched):
     told, _ = watched(FIRST.replace("b > 1", "b > 2"))
     assert told == ["DROP QUERY `q`"]
     watched.run.live.remove("q")
-    watched.watcher.look()
+    watched.watcher.check()
     assert told[1:] == ["CREATE QUERY `q` AS SELECT a FROM s WHERE b > 2"]
 
 
@@ -70,7 +70,7 @@ def test_another_way_to_write_the_same_changes_nothing(watched):
 
 def test_a_file_that_is_still_being_written_is_left_alone(watched, tmp_path):
     (tmp_path / "a.sql").write_text(STREAM)
-    watched.watcher.look()
+    watched.watcher.check()
     assert watched.run.told == []
 
 
@@ -81,7 +81,7 @@ def test_the_policy_follows_unless_the_call_fixed_it(watched):
     assert statement.value == "bsd.level('operator')"
     watched.watcher._fixed_policy = True
     assert watched(FIRST + "SET policy = 'hnr';") == (told, said)
-    assert "--policy goes before" in said[0]
+    assert "--policy overrides" in said[0]
 
 
 def test_limits_follow(watched):
@@ -108,7 +108,7 @@ def test_goals_follow_and_the_policy_comes_back_without_them(watched):
     assert told[6:] == ["SET policy = 'bsd'"]
     watched.watcher._fixed_policy = True
     assert watched(FIRST + "SET qos = 'memory';")[0] == told
-    assert "policy and goals not taken over: --policy goes before" in said[0]
+    assert "policy and goals not applied: --policy overrides" in said[0]
 
 
 def test_goals_that_weigh_a_new_query_wait_for_it(watched):
@@ -117,7 +117,7 @@ def test_goals_that_weigh_a_new_query_wait_for_it(watched):
     )
     assert told == ["DROP QUERY `q`"]
     watched.run.live.remove("q")
-    watched.watcher.look()
+    watched.watcher.check()
     assert [text.split(" = ")[0] for text in told[2:]] == ["SET candidates", "SET selector", "SET qos"]
 
 
@@ -136,7 +136,7 @@ def test_weights_alone_follow_and_go(watched):
         (FIRST + "CREATE QUERY t AS SELECT c FROM s;", "there is no column 'c'"),
         (FIRST.replace("rate = 10", "rate = 20"), "streams and tables cannot change"),
         (FIRST + "SET policy = 'hrn';", "there is no policy 'hrn'"),
-        (FIRST + "SET batch_rows = 7;", "setting batch_rows not taken over"),
+        (FIRST + "SET batch_rows = 7;", "setting batch_rows not applied"),
     ],
 )
 def test_what_cannot_be_taken_over_is_told(watched, text, words):
@@ -148,6 +148,6 @@ def test_what_cannot_be_taken_over_is_told(watched, text, words):
 def test_a_query_that_is_refused_is_told_and_can_be_mended(watched):
     watched.run.refuse = "a / 0"
     told, said = watched(FIRST + "CREATE QUERY t AS SELECT a / 0 AS x FROM s;")
-    assert (told, said) == ([], ["not taken over: it cannot be"])
+    assert (told, said) == ([], ["change not applied: it cannot be"])
     told, _ = watched(FIRST + "CREATE QUERY t AS SELECT a / 1 AS x FROM s;")
     assert told == ["CREATE QUERY `t` AS SELECT a / 1 AS x FROM s"]

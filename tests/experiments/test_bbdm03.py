@@ -10,8 +10,8 @@ from penstock.experiments.bbdm03.claims import judged
 from penstock.experiments.bbdm03.experiment import POINTS, POLICIES, experiment
 from penstock.experiments.bbdm03.quanta import round_robin
 from penstock.experiments.bbdm03.studies import QUANTUM, averaged, queues, slowed, traced
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell, measured
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell, measured
 from penstock.network import Network
 from penstock.simulator.simulate import simulate
 from penstock.workloads import population
@@ -31,11 +31,11 @@ def small(settings):
     made = experiment(settings)
     made.tuples = 300
     cells = made.cells()
-    return made, Found(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
+    return made, CellResults(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
 
 
 def test_cells_claims_and_figures_go_together(trace):
-    made, found = small(Settings(quick=True, trace=trace))
+    made, found = small(ReproductionSettings(quick=True, trace=trace))
     assert len(found.cells) == len({cell.key for cell in found.cells}) == 2 * (5 * len(POLICIES) + 2 * 3)
     claims = made.claims(found)
     assert all(claim.measured is not None for claim in claims)
@@ -46,12 +46,12 @@ def test_cells_claims_and_figures_go_together(trace):
 
 
 def test_without_a_trace_the_real_data_have_no_measure():
-    made = experiment(Settings(seed=7))
+    made = experiment(ReproductionSettings(seed=7))
     cells = made.cells()
     assert {cell.settings["trace"] for cell in cells} == {None}
     assert {cell.settings["seed"] for cell in cells} == {7, 8}
     assert any("No trace was given" in note for note in made.notes)
-    claims = made.claims(Found(cells, {cell.key: {"mean": 1.0, "peak": 2.0} for cell in cells}))
+    claims = made.claims(CellResults(cells, {cell.key: {"mean": 1.0, "peak": 2.0} for cell in cells}))
     unknown = [claim for claim in claims if claim.measured is None]
     assert {claim.what.split(":")[0] for claim in unknown} == {"two, real", "join, real"}
     assert all("no trace was given" in claim.as_dict()["why"] for claim in unknown)
@@ -60,7 +60,7 @@ def test_without_a_trace_the_real_data_have_no_measure():
 @pytest.mark.parametrize("plan", ["four", "join"])
 def test_the_series_is_the_exact_record_averaged(plan):
     given = {"plan": plan, "policy": "greedy", "load": 0.95, "tuples": 2000, "seed": 5, "points": 40}
-    found = measured(Cell("BBDM03", "queues", given))
+    found = measured(SweepCell("BBDM03", "queues", given))
     made = population(f"bbdm03_{plan}", load=0.95)
     arrivals = made.times(5, count=2000)
     exact = simulate(made.network, arrivals, "greedy", 5, blocking=made.blocking, detail=True)
@@ -178,7 +178,7 @@ def test_memory_that_is_not_as_published_fails_the_claim(plan, policy, at, faili
 
 
 def test_the_same_settings_give_the_same():
-    settings = Settings(quick=True, seed=4)
+    settings = ReproductionSettings(quick=True, seed=4)
     assert [cell.key for cell in experiment(settings).cells()] == [
         cell.key for cell in experiment(settings).cells()
     ]

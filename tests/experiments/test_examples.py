@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from penstock.experiments.examples import EXAMPLES, Cell
+from penstock.experiments.examples import EXAMPLES, ExampleCell
 from penstock.experiments.examples.cells import decimals, row
 
 # Typed in independently of the package's own copy.
@@ -71,7 +71,7 @@ def test_there_are_as_many_cells_as_the_papers_print():
     ],
 )
 def test_agreement_is_to_the_printed_digit(printed, computed, ok):
-    assert Cell("P", "E", "series", "t = 0", printed, computed, decimals(printed)).ok is ok
+    assert ExampleCell("P", "E", "series", "t = 0", printed, computed, decimals(printed)).ok is ok
 
 
 def test_a_series_is_compared_to_its_finest_digit():

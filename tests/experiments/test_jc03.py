@@ -9,8 +9,8 @@ from penstock.experiments.jc03.claims import CHAIN, DECLARED, PATH, SIMPLIFIED, 
 from penstock.experiments.jc03.experiment import POLICIES, VARIANTS, experiment
 from penstock.experiments.jc03.studies import differs_at, short_at
 from penstock.experiments.jc03.unpruned import NOT_PRUNED, Unpruned
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell, measured
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell, measured
 from penstock.simulator.simulate import simulate
 from penstock.workloads import population
 
@@ -18,11 +18,11 @@ TINY = {"load": 1.0, "rate": 2.0, "seconds": 8.0, "seed": 3, "leaves": True, "ro
 
 
 def test_cells_claims_and_figures_go_together():
-    made = experiment(Settings(quick=True))
+    made = experiment(ReproductionSettings(quick=True))
     made.seconds = 4.0
     cells = made.cells()
     assert len(cells) == len({cell.key for cell in cells}) == 3 * len(POLICIES) + 2
-    found = Found(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
+    found = CellResults(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
     claims = made.claims(found)
     assert {claim.figure for claim in claims} == {"Figure 2", "Figure 3", "Figure 4", "§5.2"}
     assert all(claim.measured is not None for claim in claims)
@@ -33,9 +33,9 @@ def test_cells_claims_and_figures_go_together():
 
 
 def test_seeds_follow_from_the_settings():
-    full = experiment(Settings(seed=5)).cells()
+    full = experiment(ReproductionSettings(seed=5)).cells()
     assert {cell.settings["seed"] for cell in full} == {5, 6, 7}
-    assert [cell.key for cell in full] == [cell.key for cell in experiment(Settings(seed=5)).cells()]
+    assert [cell.key for cell in full] == [cell.key for cell in experiment(ReproductionSettings(seed=5)).cells()]
 
 
 def exact(policy, **more):
@@ -47,7 +47,7 @@ def exact(policy, **more):
 
 
 def test_latency_output_and_memory_by_second_are_those_of_the_exact_record():
-    found = measured(Cell("JC03", "phases", {"policy": "chain", **TINY}))
+    found = measured(SweepCell("JC03", "phases", {"policy": "chain", **TINY}))
     result = exact("chain")
     second = ((result.detail.departures[:, 0] - result.start) / found["width"]).astype(int)
     assert found["width"] == pytest.approx(1, rel=0.02)
@@ -65,7 +65,7 @@ def test_latency_output_and_memory_by_second_are_those_of_the_exact_record():
 
 
 def test_latency_by_phase_is_that_of_its_results():
-    found = measured(Cell("JC03", "phases", {"policy": "path_capacity", **TINY}))
+    found = measured(SweepCell("JC03", "phases", {"policy": "path_capacity", **TINY}))
     result = exact("path_capacity")
     departures = result.detail.departures
     begun = (
@@ -76,7 +76,7 @@ def test_latency_by_phase_is_that_of_its_results():
 
 
 def test_threshold_is_path_capacity_until_memory_is_short():
-    found = measured(Cell("JC03", "threshold", {"share": 0.4, **TINY}))
+    found = measured(SweepCell("JC03", "threshold", {"share": 0.4, **TINY}))
     path, both = exact("path_capacity"), exact("threshold", memory=found["limit"])
     assert found["limit"] == pytest.approx(0.4 * path.peak_memory)
     assert (found["peak"], found["path_capacity"]["peak"]) == (both.peak_memory, path.peak_memory)

@@ -9,11 +9,11 @@ import pytest
 from penstock.experiments.p04.claims import claims, most_used, picks, steps
 from penstock.experiments.p04.experiment import experiment
 from penstock.experiments.p04.mixes import ALONE, EQUAL, GOALS, MIXED, goals_of, weights_of
-from penstock.experiments.p04.runs import Runs, Setting, loss, noise, percent, score
+from penstock.experiments.p04.runs import Runs, RunSetting, loss, noise, percent, score
 from penstock.experiments.p04.studies import CANDIDATES, COUNTED_FROM_S, SERVICE
 from penstock.experiments.p04.study import NAMES, PLANS, SELECTORS, Study
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell, measured
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell, measured
 from penstock.qos import Selection
 from penstock.simulator.simulate import simulate
 from penstock.workloads import Redrawn, population
@@ -23,11 +23,11 @@ RUN = {"plan": "p04_join", "burst": 2.0, "seconds": 40.0, "seed": 3, "drawn": Tr
 
 
 def test_cells_claims_and_figures_go_together():
-    made = experiment(Settings(quick=True))
+    made = experiment(ReproductionSettings(quick=True))
     made.study = TINY
     cells = made.cells()
     assert len(cells) == len({cell.key for cell in cells}) == len(PLANS) * 2 * (1 + len(SELECTORS))
-    found = Found(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
+    found = CellResults(cells, {cell.key: json.loads(json.dumps(measured(cell))) for cell in cells})
     judged = made.claims(found)
     assert all(claim.measured is not None for claim in judged)
     assert {f"Figure 6.{number}" for number in range(2, 8)} <= {claim.figure for claim in judged}
@@ -42,15 +42,15 @@ def test_cells_claims_and_figures_go_together():
 
 
 def test_seeds_follow_from_the_settings_and_only_the_first_is_drawn():
-    cells = experiment(Settings(seed=5)).cells()
+    cells = experiment(ReproductionSettings(seed=5)).cells()
     assert {cell.settings["seed"] for cell in cells if cell.settings["drawn"]} == {5}
     assert {cell.settings["seed"] for cell in cells if cell.settings["seconds"] == 300} == set(range(5, 11))
     assert {cell.settings["burst"] for cell in cells} == {2.0, 10.0}
-    assert [cell.key for cell in cells] == [cell.key for cell in experiment(Settings(seed=5)).cells()]
+    assert [cell.key for cell in cells] == [cell.key for cell in experiment(ReproductionSettings(seed=5)).cells()]
 
 
 def test_means_are_those_of_every_event_after_the_first_ten_seconds():
-    found = measured(Cell("P04", "single", RUN))["fifo"]
+    found = measured(SweepCell("P04", "single", RUN))["fifo"]
     made = population("p04_join", arrivals=Redrawn(100.0))
     result = simulate(made.network, made.times(3, seconds=40.0), "fifo", 3, service=SERVICE, detail=True)
     time, seconds, _, _, waiting = np.array(found["series"]).T
@@ -67,7 +67,7 @@ def test_means_are_those_of_every_event_after_the_first_ten_seconds():
 
 def test_a_selector_of_the_study_is_that_of_the_simulator():
     settings = {"policy": "roulette", "mixes": [EQUAL], **RUN}
-    found = measured(Cell("P04", "selected", settings))[EQUAL]
+    found = measured(SweepCell("P04", "selected", settings))[EQUAL]
     goals = "minimize avg_response 0.33, minimize queue_size 0.33, maximize output_rate 0.34"
     selection = Selection(goals, "roulette", CANDIDATES, warmup=5.0, seed=3)
     made = population("p04_join", arrivals=Redrawn(100.0))
@@ -81,7 +81,8 @@ def test_a_selector_of_the_study_is_that_of_the_simulator():
 @pytest.mark.parametrize("plan", PLANS)
 def test_single_policies_are_as_in_figure_6_2(plan):
     runs = [
-        measured(Cell("P04", "single", RUN | {"plan": plan, "seconds": 150.0, "seed": seed})) for seed in (1, 2)
+        measured(SweepCell("P04", "single", RUN | {"plan": plan, "seconds": 150.0, "seed": seed}))
+        for seed in (1, 2)
     ]
     mean = {(policy, goal): sum(run[policy]["values"][goal] for run in runs) for policy in NAMES for goal in GOALS}
     for batch in ("chain", "mtiq"):
@@ -211,7 +212,7 @@ def test_steps_of_a_weight_by_hand():
     delays = {"rate 100": 4.0, "delay 30, rate 70": 2.0, "delay 50, rate 50": 2.0, "delay 70, rate 30": 2.5,
               "delay 100": 2.0}  # fmt: skip
     study, runs = made_up(lambda name: {"memory": 1.0, "rate": 1.0, "delay": delays.get(name, 1.0)}, favourite)
-    found = steps(runs, Setting("p04_join", 2.0, 300.0), "ucb", "delay", "rate")
+    found = steps(runs, RunSetting("p04_join", 2.0, 300.0), "ucb", "delay", "rate")
     assert found == pytest.approx([100, 0, -20, 25, 100])
     claim = verdicts(study, runs)["§6.4, weights", "UCB: steps 0, 30, 50, 70, 100 that do not worsen"]
     assert claim.measured < 100

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.experiments.reproduction import Found, Settings
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
 from penstock.experiments.sclp08 import experiment
 from penstock.experiments.sclp08.claims import below
 from penstock.experiments.sclp08.reasons import REASONS
@@ -16,7 +16,7 @@ TINY = replace(experiment.QUICK, packets=150, queries=20)
 
 @pytest.fixture(scope="module")
 def paper():
-    made = experiment.experiment(Settings(quick=True))
+    made = experiment.experiment(ReproductionSettings(quick=True))
     made.sizes = TINY
     return made
 
@@ -24,7 +24,7 @@ def paper():
 @pytest.fixture(scope="module")
 def found(paper):
     cells = paper.cells()
-    return Found(cells, {cell.key: measured(cell) for cell in cells})
+    return CellResults(cells, {cell.key: measured(cell) for cell in cells})
 
 
 def test_every_figure_has_claims_and_is_drawn(paper, found):
@@ -65,7 +65,7 @@ def test_published_figures_would_hold():
 
 
 def test_the_same_settings_are_the_same_cells():
-    one, other = (experiment.experiment(Settings(seed=4)).cells() for _ in range(2))
+    one, other = (experiment.experiment(ReproductionSettings(seed=4)).cells() for _ in range(2))
     assert [cell.key for cell in one] == [cell.key for cell in other]
     assert len({cell.key for cell in one}) == len(one)
 
@@ -73,7 +73,7 @@ def test_the_same_settings_are_the_same_cells():
 def test_an_oracle_does_better_than_what_it_sees_through(paper):
     """Figure 19 at the lowest selectivity: who knows the future does not serve what comes to nothing first."""
     wide = replace(TINY, packets=2000, queries=60)
-    made = experiment.experiment(Settings(quick=True))
+    made = experiment.experiment(ReproductionSettings(quick=True))
     made.sizes = wide
     blind, seeing = (measured(made.same_cost(name, 0.1))["avg_response"] for name in ("hr", "hr_oracle"))
     assert seeing < blind / 2

@@ -1,4 +1,4 @@
-"""What a benchmark requires, beside what it measured."""
+"""Required comparisons of a benchmark, with the measured values."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,7 +14,7 @@ class Comparison:
     measured: float | None = None
     reason: str = ""
     failed: bool = False
-    """Whether there is no measure because something went wrong, and not because it was not asked for."""
+    """Whether the measurement is missing because a case failed, not because it was not run."""
 
     @property
     def holds(self) -> bool | None:
@@ -28,5 +28,5 @@ class Comparison:
         return self.measured >= self.required if self.side == "at least" else self.measured <= self.required
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the comparison as JSON."""
         return {**asdict(self), "holds": self.holds}

@@ -1,4 +1,4 @@
-"""What deciding costs: the share of a busy run's time that goes into choosing, learning and letting go."""
+"""The cost of scheduling: the share of a busy run's time that decisions take."""
 
 import tempfile
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from penstock.spark.session import spark_session
 HEAP = "4g"
 RATE = 2000
 LEAST_JOBS = 10
-"""With fewer there were hardly any decisions."""
+"""With fewer jobs there are too few decisions to measure."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """So many queries, of forms with so many members each; the share of the time that deciding may take."""
+class DecidingCase:
+    """Queries of `forms` templates with `members` each; `most` is the share of the time that deciding may take."""
 
     forms: int
     members: int
@@ -32,14 +32,14 @@ class Case:
 
     @property
     def queries(self) -> int:
-        """How many there are."""
+        """The number of queries."""
         return self.forms * self.members
 
     @property
     def name(self) -> str:
         """The case in words.
 
-        >>> Case(100, 50, 0.05).name, Case(500, 1, 0.02, grouped=False).name
+        >>> DecidingCase(100, 50, 0.05).name, DecidingCase(500, 1, 0.02, grouped=False).name
         ('5,000 queries in 100 groups', '500 queries, each by itself')
         """
         how = f" in {self.forms:,} groups" if self.grouped else ", each by itself"
@@ -47,15 +47,15 @@ class Case:
 
 
 CASES = (
-    Case(500, 1, 0.02, grouped=False),
-    Case(10, 50, 0.02),
-    Case(100, 50, 0.05),
-    Case(5000, 1, 0.05, grouped=False),
+    DecidingCase(500, 1, 0.02, grouped=False),
+    DecidingCase(10, 50, 0.02),
+    DecidingCase(100, 50, 0.05),
+    DecidingCase(5000, 1, 0.05, grouped=False),
 )
 
 
 def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Run the cases one after the other and return what they gave, as JSON has it."""
+    """Run the cases one after the other and return the results as a JSON document."""
     cases = [case for case in CASES if not quick or case.queries < 5000 or case.grouped]
     found, comparisons = [], []
     with (
@@ -76,16 +76,16 @@ def measured(seconds: float, *, quick: bool, on_stage: Callable[[str], object]) 
     return {"benchmark": "deciding", "machine": described(HEAP), "cases": found, "comparisons": comparisons}
 
 
-def _compared(case: Case, summary: Summary) -> Comparison:
+def _compared(case: DecidingCase, summary: Summary) -> Comparison:
     claim = f"{case.name}: share of the time"
     if summary.jobs < LEAST_JOBS:
-        reason = f"only {summary.jobs} jobs were finished, which says little: let it run longer"
+        reason = f"only {summary.jobs} jobs finished, which is too few: let it run longer"
         return Comparison(claim, "at most", case.most, reason=reason, failed=True)
     return Comparison(claim, "at most", case.most, summary.deciding)
 
 
-def script(case: Case) -> str:
-    """Return the script: filters that let little through, no two alike, on a bursty stream that keeps all busy."""
+def script(case: DecidingCase) -> str:
+    """Return the script: selective filters, no two alike, on a bursty stream that keeps all of them busy."""
     lines = [
         f"CREATE STREAM s (k INT, v INT, w INT) FROM bursty WITH (rate = {RATE}, seed = 3, "
         "v_high = 9999, w_high = 9999);"

@@ -1,4 +1,4 @@
-"""The machine that a benchmark runs on, and what its processes took of it."""
+"""The machine that a benchmark runs on, and the peak memory of its processes."""
 
 import os
 import platform
@@ -8,19 +8,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from penstock.bench.processes import children
 
 SHARED_MEMORY = Path("/dev/shm")
 
 
 def described(heap: str | None = None) -> dict[str, Any]:
-    """Return what somebody needs to know to judge figures of this machine; without Spark there is no Java heap."""
-    memory = _first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+) kB")
+    """Return hardware and versions, to judge the figures by; `heap` is Java's, None without Spark."""
     return {
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "processor": _first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.machine(),
         "cores": os.cpu_count() or 1,
-        "memory_bytes": int(memory) * 1024 if memory else None,
+        "memory_bytes": psutil.virtual_memory().total,
         "python": platform.python_version(),
         "pyspark": version("pyspark"),
         "penstock": version("penstock"),
@@ -30,7 +31,7 @@ def described(heap: str | None = None) -> dict[str, Any]:
 
 
 def folders_in_memory() -> bool:
-    """Whether there is a place for files that no disk slows down."""
+    """Return whether there is a folder in memory, which no disk slows down."""
     return SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK)
 
 
@@ -40,9 +41,9 @@ def scratch() -> str | None:
 
 
 def peak_bytes(pid: int) -> int | None:
-    """Return the most memory that a process and its children ever had, added up; None where nobody counts it."""
+    """Return the sum of the peak memory of a process and its children; None where none is recorded."""
     own = _high_water(_status(pid))
-    # A child that has just ended counts nothing
+    # A child that has just ended counts 0
     return own + sum(_high_water(_status(each)) for each in children(pid)) if own else None
 
 

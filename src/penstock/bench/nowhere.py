@@ -1,4 +1,4 @@
-"""A place for results that nobody wants to see."""
+"""A sink that discards results."""
 
 import pyarrow as pa
 
@@ -6,10 +6,10 @@ from penstock.runtime.sink import Sink
 
 
 class Nowhere(Sink):
-    """A sink that forgets: what is measured is when results are there."""
+    """Discards results: benchmarks measure when they are ready."""
 
     def emit(self, query: str, rows: pa.Table) -> None:
         """Do nothing."""
 
     def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Do nothing: the queries of a group are not even told apart."""
+        """Do nothing: the results of a group are not even split by query."""

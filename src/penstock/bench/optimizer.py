@@ -1,4 +1,4 @@
-"""What planning costs: the time that each search takes as the streams get more, and how good its plans are."""
+"""The cost of planning: the time of each search by the number of streams, and the rate of its plans."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,16 +17,16 @@ from penstock.optimizer.search import MOST, Method
 METHODS: tuple[Method, ...] = ("exact", "exhaustive", "heuristic", "bushy")
 """The exact one first: the others' plans are compared with its."""
 PATIENCE = 5.0
-"""Seconds; after an answer that took longer, a method gets no larger problems."""
+"""Seconds; a method that took longer for a plan gets no larger problems."""
 REQUIRED = {("exact", 10): 1.0, ("heuristic", 12): 1.0}
-"""Seconds that a method may take for so many streams."""
+"""Maximum seconds, by method and number of streams."""
 _RESOURCES = 0.3
 _ENOUGH = 1e60
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A method on problems of so many streams: seconds, and its rate divided by the exact method's."""
+    """Times of a method on problems of one size, and its rate divided by the exact method's."""
 
     streams: int
     answers: int
@@ -38,7 +38,7 @@ class Timed:
 
 
 def measured(most: int, repeat: int, seed: int, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Return the times of all methods, as JSON has them."""
+    """Return the times of all methods as a JSON document."""
     best: dict[tuple[int, int], float] = {}
     found = []
     for method in METHODS:

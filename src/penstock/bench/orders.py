@@ -1,4 +1,4 @@
-"""A join of four streams, written in a bad order: the optimizer's order beside it, in time and prediction."""
+"""A join of four streams, written in a bad order: time and prediction in the optimizer's order and in that one."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -43,20 +43,20 @@ SET optimize = {optimize};
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One run: how it went, and what it gave, in one order."""
+class OrderRun:
+    """One run in one order: its summary and its results."""
 
     summary: Summary
     results: pa.Table
 
 
 def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Run the script in both orders by turns, and return what that gave, as JSON has it.
+    """Run the script in both orders in turn, and return the results as a JSON document.
 
     The first runs of each order are not counted: Spark compiles then. Each run in the optimizer's order predicts
-    what the next ones take in both; the medians of predictions are compared with those of what was measured.
+    the utilisation of the next ones in both; the medians of predictions and measurements are compared.
     """
-    runs: dict[bool, list[Measured]] = {True: [], False: []}
+    runs: dict[bool, list[OrderRun]] = {True: [], False: []}
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
@@ -69,7 +69,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
                 program = script(seconds, optimize=optimize)
                 options = RunOptions.of(program, drain=True)
                 summary = spark_runtime(program, spark, [sink], Path(folder), options).run()
-                runs[optimize].append(Measured(summary, _sorted(sink.results[QUERY])))
+                runs[optimize].append(OrderRun(summary, _sorted(sink.results[QUERY])))
     said = [each.summary.joins[JOIN] for each in runs[True][WARM - 1 : -1]]
     found = {
         name: {
@@ -100,7 +100,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
 
 
 def script(seconds: float, *, optimize: bool) -> Script:
-    """Return the script; its streams bring so many seconds of rows, as fast as they are taken."""
+    """Return the script; its streams deliver `seconds` of stream time, as fast as it is processed."""
     length = f"seconds = {seconds:g}, speed = 100000"
     return Script.parse(SHOP.format(length=length, optimize=str(optimize).lower()))
 
@@ -110,7 +110,7 @@ def _sorted(table: pa.Table) -> pa.Table:
 
 
 def _comparisons(found: Mapping[str, Any], differing: int) -> list[Comparison]:
-    """Return what is required: the speed, the predictions, and that no run has other results than the first."""
+    """Return the required comparisons: the speed, the predictions, and that all runs have the same results."""
     times = {name: median(each["seconds"]) for name, each in found.items()}
     faster = times["written"] / times["optimizer"]
     claims = [

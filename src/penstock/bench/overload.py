@@ -1,4 +1,4 @@
-"""Three times what the machine can do, on a join of three streams with a memory limit: what is dropped."""
+"""Load shedding on a join of three streams at three times the machine's capacity, with a memory limit."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -29,20 +29,20 @@ LEAST_OVERLOAD, WITHIN = 2.5, 0.1
 CALIBRATED_S = 60.0
 CALM = f"seconds = {CALIBRATED_S:g}, speed = 100000"
 WARM_S, SETTLED = 60.0, 0.1
-"""How long runs warm Java up, at least; and by how much the last two may differ."""
+"""Minimum warm-up time of Java, and by how much the last two warm-up runs may differ."""
 QUERY, JOIN = "met", "join.2"
 MEMORY = 32_000_000
 SHED = "b"
-"""The stream that is to be thinned: its rows are dear, and the others are few."""
+"""The stream that is expected to be shed: its rows are expensive, and the others are few."""
 
 RATES = {"a": 200.0, "b": 8000.0, "c": 400.0}
 KEYS = {("a", "b"): 100_000, ("a", "c"): 10_000}
 RANGE_S = 10.0
 CHECK_S = 1e-4
-"""About what the check of a row of b takes; what is expected does not depend on how much it is."""
+"""Approximate cost of the check of a row of b; the expected orders do not depend on it."""
 MEETING = """
--- Alarms meet log lines of the same host and readings of the same room. Lines are many, and an expression that
--- goes back and forth in each of them is dear: it passes all, and takes most of the time.
+-- Alarms meet log lines of the same host and readings of the same room. There are many lines, and a regular
+-- expression that backtracks in each of them is expensive: it passes all, and takes most of the time.
 CREATE STREAM a (k INT, m INT) FROM poisson WITH (rate = {a}, seed = 1, k_high = {k}, m_high = {m}, {pace});
 CREATE STREAM b (k INT, word STRING) FROM poisson WITH (rate = {b}, seed = 2, k_high = {k}, {pace});
 CREATE STREAM c (m INT, v INT) FROM poisson WITH (rate = {c}, seed = 3, m_high = {m}, {pace});
@@ -65,24 +65,24 @@ def script(pace: str, settings: str = "") -> Script:
 
 
 @dataclass
-class Course:
-    """What a run said while it went on."""
+class RunLog:
+    """Summaries and events of a run, in the order reported."""
 
     ticks: list[Summary] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
 
     def tick(self, summary: Summary) -> None:
-        """Take in how the run stands."""
+        """Record the current state of the run."""
         self.ticks.append(summary)
 
     def event(self, text: str) -> None:
-        """Take in what happened."""
+        """Record an event."""
         when = f"{self.ticks[-1].seconds:.1f} s: " if self.ticks else ""
         self.events.append(when + text)
 
 
 def measured(seconds: float, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Find out what the join takes, run it at three times that, and return how it went, as JSON has it."""
+    """Measure the join's demand, run it at three times the capacity, and return the results as a JSON document."""
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
@@ -93,32 +93,32 @@ def measured(seconds: float, on_stage: Callable[[str], object]) -> dict[str, Any
             on_stage,
         )
         speed = OVERLOAD / demand
-        on_stage(f"{seconds:g} s at {speed:.2g} times their pace: {OVERLOAD:g} times what the machine can do")
-        course = Course()
+        on_stage(f"{seconds:g} s at {speed:.2g} times the streams' rates: {OVERLOAD:g} times the capacity")
+        log = RunLog()
         overloaded = script(f"speed = {speed:.4g}", f"SET memory = {MEMORY}; SET shed = true;")
         options = RunOptions.of(overloaded, drain=True, seconds=seconds)
-        listeners = Listeners(on_event=course.event, on_tick=course.tick)
+        listeners = Listeners(on_event=log.event, on_tick=log.tick)
         summary = spark_runtime(overloaded, spark, [Nowhere()], Path(folder), options, listeners).run()
-    return _found(seconds, demand, speed, summary, course)
+    return _found(seconds, demand, speed, summary, log)
 
 
 def calm_demand(run: Callable[[], Summary], on_stage: Callable[[str], object]) -> float:
-    """Return what share of the machine the join takes at the pace of its streams, once Java has warmed up.
+    """Return the share of the machine that the join takes at the rates of its streams, once Java has warmed up.
 
-    Java compiles the dear check again and again for most of a minute, and every time it gets faster.
+    Java recompiles the expensive check for most of a minute, and it gets faster each time.
     """
     taken: list[float] = []
     spent = 0.0
     while spent < WARM_S or (abs(taken[-1] - taken[-2]) > SETTLED * taken[-1] and spent < 2 * WARM_S):
-        on_stage(f"what the join takes, {CALIBRATED_S:g} s of the streams' time: run {len(taken) + 1}")
+        on_stage(f"measuring the join's demand, {CALIBRATED_S:g} s of stream time: run {len(taken) + 1}")
         summary = run()
         taken.append(summary.demand)
         spent += summary.seconds
     return min(taken[-2:])
 
 
-def _found(seconds: float, demand: float, speed: float, summary: Summary, course: Course) -> dict[str, Any]:
-    ticks = [each for each in course.ticks if each.seconds < seconds]  # after that, the rest is worked off
+def _found(seconds: float, demand: float, speed: float, summary: Summary, log: RunLog) -> dict[str, Any]:
+    ticks = [each for each in log.ticks if each.seconds < seconds]  # after that, the rest is drained
     shed = [each for each in ticks if each.shedding is not None and each.shedding.budget is not None]
     keep = {name: stream.keep for name, stream in (shed[-1] if shed else summary).streams.items()}
     demands = [each.shedding.demand for each in shed if each.shedding]
@@ -147,18 +147,18 @@ def _found(seconds: float, demand: float, speed: float, summary: Summary, course
         "streams": counts,
         "dropped_for_query": dict(summary.queries[QUERY].dropped),
         "changes": summary.shedding.changes if summary.shedding else 0,
-        "events": course.events,
+        "events": log.events,
     }
     found["comparisons"] = [each.as_dict() for each in _comparisons(found)]
     return found
 
 
 def predicted_results(summary: Summary, ticks: Sequence[Summary], speed: float) -> float | None:
-    """Return how many results the optimizer predicts for the drop boxes, while each of them was in force.
+    """Return how many results the optimizer predicts for the drop boxes, each over the time it was in force.
 
-    A box is in force over a range of sequence numbers, which is as long a time as the stream takes to bring so
-    many rows. All windows are of time: what is predicted is a product of the shares kept, times what it is for
-    whole streams, of which the median of all that was said meanwhile is taken. None if nothing was said.
+    A box is in force over a range of sequence numbers, and so for as long as the stream takes to deliver these
+    rows. All windows are of time, so the prediction is the product of the shares kept times the prediction for
+    whole streams; of the latter, the median of all summaries is taken. None if there was no prediction.
     """
     whole = [
         tick.shedding.results[QUERY] / speed / prod(stream.keep for stream in tick.streams.values())
@@ -201,7 +201,7 @@ def _firsts(found: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     return [(when, found["expected_orders"][when]) for when in ("before", "after")]
 
 
-# What is expected, from what the script declares and nothing that was measured -----------------------------------
+# Expected values, from what the script declares and nothing that was measured ------------------------------------
 
 
 def expected_orders(keep: Mapping[str, float]) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def expected_orders(keep: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cheapest_orders(keep: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
-    """Return the orders that cost least of all there are, for what is kept: every one is walked through."""
+    """Return the cheapest of all orders for the shares kept; every combination is tried."""
     others = {name: [each for each in RATES if each != name] for name in RATES}
     every = product(*(permutations(some) for some in others.values()))
     found = min(every, key=lambda orders: sum(_seconds(*each, keep) for each in zip(RATES, orders, strict=True)))
@@ -235,7 +235,7 @@ def cheapest_orders(keep: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
 
 
 def _seconds(first: str, order: tuple[str, ...], keep: Mapping[str, float]) -> float:
-    """Return the seconds a second that the rows of a stream take, probing in this order."""
+    """Return the processor time per second that the rows of a stream take, probing in this order."""
     held = {name: rate * keep[name] * RANGE_S for name, rate in RATES.items()}
     rows, seconds, taken = RATES[first] * keep[first], 0.0, {first}
     for each in order:
@@ -247,7 +247,7 @@ def _seconds(first: str, order: tuple[str, ...], keep: Mapping[str, float]) -> f
 
 
 def _audited(name: str, stream: StreamSummary) -> dict[str, Any]:
-    """Return the counts of a stream beside those that its drop boxes say, by a hash worked out here once more."""
+    """Return the counts of a stream, and those that follow from its drop boxes by an independent hash."""
     ends = [start for start, _ in stream.boxes[1:]] + [stream.rows]
     dropped = sum(
         _chance(name, number) >= share
@@ -255,8 +255,8 @@ def _audited(name: str, stream: StreamSummary) -> dict[str, Any]:
         if share < 1
         for number in range(start, end)
     )
-    turned_away = stream.dropped + stream.late + stream.malformed
-    exact = dropped == stream.dropped and stream.rows == stream.kept + turned_away
+    lost = stream.dropped + stream.late + stream.malformed
+    exact = dropped == stream.dropped and stream.rows == stream.kept + lost
     return {
         "rows": stream.rows,
         "kept": stream.kept,

@@ -1,4 +1,4 @@
-"""A piece of a benchmark in a process of its own: a spec goes in as JSON, stages and a result come out."""
+"""Runs a part of a benchmark in a process of its own: a JSON spec goes in, stages and a result come out."""
 
 import contextlib
 import json
@@ -9,27 +9,19 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Any
+
+import psutil
 
 from penstock.errors import RunError
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes that a process started, and those that they started; none where there is no /proc."""
-    parents: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            # The name, in brackets, may hold anything; the parent is the second word behind it
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append(int(status.parent.name))
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        some = parents.get(waiting.pop(), [])
-        found += some
-        waiting += some
-    return found
+    """Return the processes that a process started, and those that they started; none if it has ended."""
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def in_a_process(
@@ -71,7 +63,7 @@ def in_a_process(
         if overdue.is_set():
             raise RunError(f"it took longer than {limit_s:.0f} s")
         if result is None:
-            raise RunError(f"the process broke off{_last_words(said)}")
+            raise RunError(f"the process failed{_last_words(said)}")
         return result
 
 
@@ -100,7 +92,7 @@ def _last_words(said: IO[bytes]) -> str:
 
 
 class Reporter:
-    """A worker's way to its starter. What others print, Spark's Java among them, goes to stderr instead."""
+    """Sends a worker's messages to its starter. All other output to stdout, as of Spark's Java, goes to stderr."""
 
     def __init__(self) -> None:
         sys.stdout.flush()
@@ -108,11 +100,11 @@ class Reporter:
         os.dup2(2, 1)
 
     def stage(self, text: str) -> None:
-        """Say what goes on."""
+        """Report the stage."""
         self._say({"stage": text})
 
     def result(self, found: Mapping[str, Any]) -> None:
-        """Hand over the result; the starter ends the process then."""
+        """Report the result; the starter then ends the process."""
         self._say({"result": found})
 
     def _say(self, message: Mapping[str, Any]) -> None:

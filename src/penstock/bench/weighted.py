@@ -1,4 +1,4 @@
-"""Figures of many values of which most are equal: values with weights."""
+"""Statistics of weighted values."""
 
 from dataclasses import dataclass
 
@@ -28,15 +28,11 @@ def percentile(values: Floats, weights: Counts, share: float) -> float:
     >>> percentile(np.array([3.0, 1.0]), np.array([2, 98]), 0.99)
     3.0
     """
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    # A rank is a whole number; what floating point adds to it must not push it to the next value
-    rank = np.ceil(share * reached[-1] - 1e-9)
-    return float(values[order][np.searchsorted(reached, rank)])
+    return float(np.quantile(values, share, weights=weights, method="inverted_cdf"))
 
 
 def responses(values: Floats, weights: Counts) -> Responses:
-    """Return the figures of responses that occurred so many times."""
+    """Return the statistics of responses, each of which occurred as often as its weight."""
     total = int(weights.sum())
     if total == 0:
         return Responses(0, None, None, None, None)

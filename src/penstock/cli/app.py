@@ -1,4 +1,4 @@
-"""The `penstock` command. Exit codes: 0 good, 1 the work failed or a comparison did not hold, 2 a wrong call."""
+"""The `penstock` command. Exit codes: 0 success, 1 failure or a comparison that does not hold, 2 a wrong call."""
 
 import io
 import os
@@ -9,20 +9,20 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli.bench import bench
+from penstock.cli.bench.app import bench
 from penstock.cli.doctor import doctor
 from penstock.cli.examples import examples
-from penstock.cli.explain import explain
+from penstock.cli.explain.command import explain
 from penstock.cli.init import init
 from penstock.cli.optimize import optimize
 from penstock.cli.policies import policies
-from penstock.cli.reproduce import reproduce
-from penstock.cli.run import run
-from penstock.cli.simulate import simulate
+from penstock.cli.reproduce.app import reproduce
+from penstock.cli.run.command import run
+from penstock.cli.simulate.command import simulate
 from penstock.errors import PenstockError
 
 TRACEBACKS = "PENSTOCK_TRACEBACKS"
-"""A variable of the environment: if it is set, errors of Penstock itself are shown with where they happened."""
+"""Environment variable: if it is set, unexpected errors are shown with their traceback."""
 
 app = typer.Typer(
     help="Penstock schedules many continuous queries over bursty streams: it decides which runs next.",
@@ -50,16 +50,16 @@ def penstock_options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options that stand before the command; the help text is the app's."""
+    """Take the options before the command; the help text is the app's."""
 
 
 def main() -> None:
-    """Run the command; a refusal is one sentence, and so is whatever goes wrong besides."""
-    threading.excepthook = _say_thread
-    sys.unraisablehook = lambda unraisable: None  # objects of a Java that has gone
+    """Run the command; every error is printed as one sentence."""
+    threading.excepthook = _report_thread
+    sys.unraisablehook = lambda unraisable: None  # py4j objects whose Java process has ended
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not a traceback
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks
     try:
         app()
         sys.stdout.flush()
@@ -71,18 +71,18 @@ def main() -> None:
     except Exception as error:
         if os.environ.get(TRACEBACKS):
             raise
-        typer.echo(f"penstock: this should not happen: {_said(error)}; {TRACEBACKS}=1 shows where", err=True)
+        typer.echo(f"penstock: internal error: {_described(error)}; {TRACEBACKS}=1 shows where", err=True)
         sys.exit(1)
 
 
-def _say_thread(broken: threading.ExceptHookArgs) -> None:
+def _report_thread(broken: threading.ExceptHookArgs) -> None:
     if os.environ.get(TRACEBACKS):
         threading.__excepthook__(broken)
     elif broken.exc_value is not None:
-        typer.echo(f"penstock: something in the background broke off: {_said(broken.exc_value)}", err=True)
+        typer.echo(f"penstock: a background thread failed: {_described(broken.exc_value)}", err=True)
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:300]}".rstrip(": ")
 

@@ -1,4 +1,4 @@
-"""`penstock doctor`: what is here, what is missing, and how to get it."""
+"""`penstock doctor`: checks the installation, and says how to get what is missing."""
 
 import json
 import os
@@ -19,15 +19,27 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.options import SparkOptions, takes
 from penstock.cli.signals import Signals
-from penstock.cli.spark_options import Conf, DriverMemory, Packages, spark_conf
 from penstock.cli.style import COMPACT, size, spinner, wide_console
 from penstock.spark.driver_memory import default_heap, machine_memory, memory_bytes
 
 State = Literal["ok", "low", "missing"]
 
-PACKAGES = ("numba", "numpy", "plotly", "pyarrow", "pyspark", "rich", "river", "scipy", "sqlglot", "typer")
-"""What pyproject.toml declares."""
+PACKAGES = (
+    "numba",
+    "numpy",
+    "plotly",
+    "psutil",
+    "pyarrow",
+    "pyspark",
+    "rich",
+    "river",
+    "scipy",
+    "sqlglot",
+    "typer",
+)
+"""The dependencies in pyproject.toml."""
 
 LEAST_PYTHON = (3, 11)
 LEAST_MEMORY = 2e9
@@ -37,7 +49,7 @@ _LOOKS = {"ok": "green", "low": "yellow", "missing": "bold red"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; only what is missing keeps Penstock from working."""
+    """The result of one check; only `missing` keeps Penstock from working."""
 
     name: str
     state: State
@@ -45,50 +57,54 @@ class Finding:
     advice: str = ""
 
 
-def doctor(
-    no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not try to start Spark.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a thing.")] = False,
-    conf: Conf = None,
-    driver_memory: DriverMemory = None,
-    packages: Packages = None,
-) -> None:
-    """Look for what Penstock needs: Python, Java, packages, memory, disk, ports, and a Spark that runs a job.
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    """The options of `penstock doctor`, in the order of its help."""
 
-    Spark is started with the same settings as `penstock run` starts it with, and its heap is shown.
+    no_spark: Annotated[bool, typer.Option("--no-spark", help="Do not start Spark.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry per check.")] = False
+    spark: SparkOptions
 
-    Exits with 1 if something that is needed is missing.
+
+@takes(DoctorOptions)
+def doctor(options: DoctorOptions) -> None:
+    """Check what Penstock needs: Python, Java, packages, memory, disk, ports, and a Spark that runs a job.
+
+    Spark is started with the settings of `penstock run`, and its heap is shown.
+
+    Exits with 1 if something is missing.
 
     Examples: `penstock doctor`; `penstock doctor --no-spark --json`;
     `penstock doctor --driver-memory 4g --packages GROUP:ARTIFACT:VERSION`
     """
-    settings = spark_conf(conf, driver_memory, packages)
+    settings = options.spark.settings()
     findings = [python(), java(), *installed(), cores(), memory(), heap(settings), *disks(), ports()]
-    if not no_spark:
+    if not options.no_spark:
         with Signals(), spinner("starting Spark on local[*] …") as change:
             findings.append(spark(settings, change))
     missing = [finding.name for finding in findings if finding.state == "missing"]
-    if as_json:
+    if options.as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
     else:
         _show(wide_console(), findings)
-        typer.echo(f"Missing: {', '.join(missing)}." if missing else "Everything that is needed is here.")
+        typer.echo(f"Missing: {', '.join(missing)}." if missing else "Everything is in place.")
     if missing:
         raise typer.Exit(code=1)
 
 
 def python() -> Finding:
-    """Look at the interpreter."""
+    """Check the version of Python."""
     found = f"{platform.python_version()} at {sys.executable}"
     good = sys.version_info >= LEAST_PYTHON
     return Finding("Python", "ok" if good else "missing", found, "" if good else "Penstock needs 3.11 or newer")
 
 
 def java() -> Finding:
-    """Look for the Java that Spark would start."""
+    """Check the Java that Spark would start."""
     try:
         from penstock.spark.session import LEAST_JAVA, check_java, java_version
     except ImportError as error:
-        return Finding("Java", "missing", f"could not be looked for: {error}", "install PySpark first")
+        return Finding("Java", "missing", f"could not be checked: {error}", "install PySpark first")
     from penstock.errors import RunError
 
     path, found = java_version()
@@ -97,28 +113,28 @@ def java() -> Finding:
     except RunError as error:
         here = "none" if path is None else f"{found or 'of unknown version'} at {path}"
         return Finding("Java", "missing", here, str(error))
-    return Finding("Java", "ok", f"{found} at {path}, {LEAST_JAVA} or newer is needed")
+    return Finding("Java", "ok", f"{found} at {path} ({LEAST_JAVA} or newer is required)")
 
 
 def installed() -> Iterator[Finding]:
-    """Look at the packages that Penstock cannot do without."""
+    """Check the packages that Penstock needs."""
     for name in PACKAGES:
         try:
             yield Finding(name, "ok", version(name))
         except PackageNotFoundError:
-            advice = f"make puts it into .venv; or {sys.executable} -m pip install {name}"
+            advice = f"run make, which installs it into .venv, or {sys.executable} -m pip install {name}"
             yield Finding(name, "missing", "not installed", advice)
 
 
 def cores() -> Finding:
-    """Count what local Spark can use."""
+    """Count the cores that a local Spark can use."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     few = count < 2
     return Finding("cores", "low" if few else "ok", str(count), "one core runs one task at a time" if few else "")
 
 
 def memory() -> Finding:
-    """Look at the machine's memory, and at what a container leaves of it."""
+    """Check the memory of the machine or its container."""
     total = machine_memory()
     if total is None:
         return Finding("memory", "ok", "unknown")
@@ -127,10 +143,10 @@ def memory() -> Finding:
 
 
 def heap(settings: Mapping[str, str]) -> Finding:
-    """Say how much of the memory a local Spark is given."""
+    """Return the heap size of a local Spark."""
     given, default = settings.get("spark.driver.memory"), default_heap()
     if given is None and default is None:
-        return Finding("Spark's heap", "ok", "as SPARK_DRIVER_MEMORY or PYSPARK_SUBMIT_ARGS says")
+        return Finding("Spark's heap", "ok", "set by SPARK_DRIVER_MEMORY or PYSPARK_SUBMIT_ARGS")
     count, total = memory_bytes(given) if given else default or 0, machine_memory()
     found = f"{size(count)}, {'as given' if given else 'a quarter of the memory, from 1 to 16 GiB'}"
     if total is not None and count > 0.8 * total:
@@ -139,15 +155,17 @@ def heap(settings: Mapping[str, str]) -> Finding:
 
 
 def disks() -> Iterator[Finding]:
-    """Look at where Spark keeps what does not fit into memory, and at where results would go."""
+    """Check the free space for Spark's temporary files and for results."""
     for name, place in (("disk, temporary", tempfile.gettempdir()), ("disk, working folder", str(Path.cwd()))):
         free = shutil.disk_usage(place).free
         low = free < LEAST_DISK
-        yield Finding(name, "low" if low else "ok", f"{size(free)} free in {place}", "make room" if low else "")
+        yield Finding(
+            name, "low" if low else "ok", f"{size(free)} free in {place}", "free some space" if low else ""
+        )
 
 
 def ports() -> Finding:
-    """Try to open a port on loopback: local Spark and Python talk over one."""
+    """Check that a port on loopback can be opened: local Spark and Python communicate over one."""
     try:
         with socket.socket() as server:
             server.bind(("127.0.0.1", 0))
@@ -155,7 +173,7 @@ def ports() -> Finding:
             with socket.create_connection(server.getsockname(), timeout=5):
                 return Finding("loopback ports", "ok", "127.0.0.1 can be bound and reached")
     except OSError as error:
-        advice = "Spark and Python talk over loopback: let this user bind and reach ports on 127.0.0.1"
+        advice = "Spark and Python communicate over loopback: allow this user to bind and reach ports on 127.0.0.1"
         return Finding("loopback ports", "missing", str(error), advice)
 
 
@@ -171,10 +189,10 @@ def spark(settings: Mapping[str, str], change: Callable[[str], None]) -> Finding
             count = session.range(1000).count()
             done = time.monotonic()
             found = f"{session.version}, started in {up - start:.1f} s, first job {done - up:.1f} s"
-    except Exception as error:  # whatever it is, a person is to see it
+    except Exception as error:  # any error is a finding
         return Finding("Spark", "missing", "a local session does not work", str(error))
     if count != 1000:
-        return Finding("Spark", "missing", f"{found}, and it counted {count} of 1000", "install PySpark anew")
+        return Finding("Spark", "missing", f"{found}, but it counted {count} of 1000", "reinstall PySpark")
     return Finding("Spark", "ok", found)
 
 

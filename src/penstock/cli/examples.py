@@ -1,4 +1,4 @@
-"""`penstock examples`: the papers' worked examples, computed beside printed."""
+"""`penstock examples`: computes the papers' worked examples and compares the printed numbers."""
 
 import json
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.style import COMPACT, wide_console
-from penstock.experiments.examples import EXAMPLES, Cell, Example
+from penstock.experiments.examples import EXAMPLES, Example, ExampleCell
 from penstock.experiments.examples.cells import decimals
 
 
 def examples(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a number.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry per number.")] = False,
 ) -> None:
     """Compute the papers' worked examples and compare every printed number.
 
@@ -40,8 +40,8 @@ def examples(
         raise typer.Exit(code=1)
 
 
-def _table(example: Example, cells: list[Cell]) -> Table:
-    """One example: a column for each time or metric, and for each quantity a printed and a computed row."""
+def _table(example: Example, cells: list[ExampleCell]) -> Table:
+    """Return a table of one example: a column per time or metric, a printed and a computed row per quantity."""
     columns = list(dict.fromkeys(cell.at for cell in cells))  # the first quantity has them all, in order
     title = f"{example.paper}, {example.name}"
     table = Table(title=title, caption=example.note or None, box=SIMPLE_HEAD, **COMPACT)
@@ -59,7 +59,7 @@ def _table(example: Example, cells: list[Cell]) -> Table:
     return table
 
 
-def _row(columns: Iterable[str], cells: dict[str, Cell], computed: bool) -> list[Text]:
+def _row(columns: Iterable[str], cells: dict[str, ExampleCell], computed: bool) -> list[Text]:
     texts = []
     for column in columns:
         cell = cells.get(column)

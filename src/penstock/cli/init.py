@@ -1,4 +1,4 @@
-"""`penstock init`: a script from what files hold, ready to run."""
+"""`penstock init`: drafts a script that reads given files."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from penstock.errors import RunError
 
 _MOST_STREAMS = 20
 _MANY = 0.02
-"""The share of rows that do not fit from which on a person is told."""
+"""Share of malformed rows above which the user is warned."""
 _NOT_DATA = re.compile(r"(README|LICENSE|NOTES)\b|.*\.(sql|tmp|crc|md)$", re.IGNORECASE)
 
 
@@ -30,26 +30,26 @@ def init(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write the script here.", callback=in_a_folder),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the script if it is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the script if it exists.")] = False,
 ) -> None:
-    """Look at data and print a script that reads it: columns, types, the time, and two queries to begin with.
+    """Inspect data and print a script that reads it: columns, types, the timestamp, and two queries to start with.
 
-    Reads JSON (one object a line), CSV and other separated fields, web servers' and Zeek's logs, and parquet.
-    Texts may be compressed with gzip, bzip2, zstd or lz4. Files of a folder
-    whose names begin alike are one stream.
+    Reads JSON (one object per line), CSV and other separated fields, logs of web servers and Zeek, and Parquet.
+    Text files may be compressed with gzip, bzip2, zstd or lz4. Files of a folder whose names begin alike are one
+    stream.
 
     Examples: `penstock init conn.log > conn.sql`;
     `penstock init logs/ --out logs.sql`, then `penstock run logs.sql --drain`
     """
     if out is not None and out.exists() and not overwrite:
-        raise typer.BadParameter(f"{out} is there already: --overwrite replaces it", param_hint="--out")
+        raise typer.BadParameter(f"{out} exists: --overwrite replaces it", param_hint="--out")
     if not (source.is_file() or source.is_dir()):
         raise typer.BadParameter(f"{source} is neither a file nor a folder", param_hint="FILE_OR_FOLDER")
     script = out or Path(f"{source.resolve().name.split('.')[0]}.sql")
     text = drafted(source, script)
     from penstock.language.script import Script
 
-    Script.parse(text, str(script))  # what is printed can be read
+    Script.parse(text, str(script))  # the draft must be a valid script
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -58,7 +58,7 @@ def init(
 
 
 def drafted(source: Path, script: Path) -> str:
-    """Return the text of a script that reads a file or the files of a folder."""
+    """Return the text of a script that reads a file, or the files of a folder."""
     from penstock.formats.draft import Draft, stream_name
     from penstock.formats.sampling import sampled
 
@@ -69,7 +69,7 @@ def drafted(source: Path, script: Path) -> str:
         try:
             sample = sampled(files)
             if not sample.rows or not any(key and key.isprintable() for key in sample.columns):
-                raise RunError(f"{files[0]}: there is no row with columns to learn from")
+                raise RunError(f"{files[0]}: no row with columns was found")
         except RunError as error:
             if source.is_file():
                 raise
@@ -86,11 +86,11 @@ def drafted(source: Path, script: Path) -> str:
         name = next(each for each in (name, *(f"{name}_{i}" for i in range(2, 1000))) if each.lower() not in taken)
         drafts.append(Draft(name, _beside(files[0].parent / pattern, script), sample))
     if not drafts:
-        raise RunError(f"{source}: no file in there can be read\n" + "\n".join(left_out))
+        raise RunError(f"{source}: no file in this folder can be read\n" + "\n".join(left_out))
     title = [
         f"-- Made by: penstock init {shlex.quote(str(source))}",
-        f"-- Run it:  penstock run {shlex.quote(str(script))} --drain          once through what is there",
-        f"--          penstock run {shlex.quote(str(script))} --out results    goes on with new files",
+        f"-- Run it:  penstock run {shlex.quote(str(script))} --drain          reads the files once",
+        f"--          penstock run {shlex.quote(str(script))} --out results    also reads new files",
         *(f"-- Left out: {each}" for each in left_out),
         "",
     ]
@@ -99,12 +99,12 @@ def drafted(source: Path, script: Path) -> str:
 
 
 def _beside(path: Path, script: Path) -> str:
-    """Return a path as a script says it: from the script's own folder, where it is looked for first."""
+    """Return a path relative to the folder of the script, where it is looked up first."""
     return str(path) if path.is_absolute() else os.path.relpath(path, script.parent)
 
 
 def _groups(folder: Path, left_out: list[str]) -> dict[str, list[Path]]:
-    """Return the files of a folder by a pattern that finds those of one kind."""
+    """Return the files of a folder, grouped by a pattern that matches those of one kind."""
     there = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
     below = [path.name for path in there if path.is_dir()]
     files = [path for path in there if path.is_file() and not _NOT_DATA.match(path.name)]
@@ -118,7 +118,7 @@ def _groups(folder: Path, left_out: list[str]) -> dict[str, list[Path]]:
         ends = [each for each in path.suffixes if not re.fullmatch(r"\.(\d.*|gz|bz2|zstd?|lz4)", each)]
         kinds[begins[0] if begins else "", ends[-1] if ends else ""].append(path)
     if len(kinds) > _MOST_STREAMS:
-        raise RunError(f"{folder}: these are {len(kinds)} kinds of files; give one file, or a folder with fewer")
+        raise RunError(f"{folder}: it has {len(kinds)} kinds of files; give one file, or a folder with fewer")
     found: dict[str, list[Path]] = {}
     for (begins_with, ending), mine in kinds.items():
         found |= _patterns(begins_with, ending, mine, there)
@@ -126,7 +126,7 @@ def _groups(folder: Path, left_out: list[str]) -> dict[str, list[Path]]:
 
 
 def _patterns(begins: str, ends: str, mine: list[Path], there: list[Path]) -> dict[str, list[Path]]:
-    """Return a pattern that finds the files of a kind and no others; else the files one by one."""
+    """Return a pattern that matches the files of a kind and no others; else the files one by one."""
     tail = "*" if any(not path.name.endswith(ends) for path in mine) else ""
     for pattern in (f"{begins}*{ends}{tail}", f"{begins}[!A-Za-z_]*{ends.removeprefix('.')}{tail}"):
         if [path for path in there if fnmatchcase(path.name, pattern)] == mine:

@@ -1,4 +1,4 @@
-"""`penstock optimize`: the best plan for a join of streams, its drop boxes, and how far the next best is."""
+"""`penstock optimize`: the best plan for a join of streams, its drop boxes, and the next best plan."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as Drawing
 
-from penstock.cli import problem as given
+from penstock.cli import join_problem as given
+from penstock.cli.options import AsJson
 from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
@@ -28,27 +29,29 @@ def optimize(
         typer.Argument(metavar="FILE", help="The problem, as TOML or JSON.", exists=True, dir_okay=False),
     ] = None,
     rates: Annotated[
-        list[str] | None, typer.Option("--rate", metavar="A=10", help="Tuples a second of a stream.")
+        list[str] | None, typer.Option("--rate", metavar="A=10", help="Tuples per second of a stream.")
     ] = None,
     windows: Annotated[
         list[str] | None,
-        typer.Option("--window", metavar="A=100", help="Rows that a window holds; with a unit (5s), its time."),
+        typer.Option(
+            "--window", metavar="A=100", help="Rows in a stream's window; with a unit (5s), its length in time."
+        ),
     ] = None,
     joins: Annotated[
         list[str] | None, typer.Option("--join", metavar="A,B=0.5", help="The selectivity of a predicate.")
     ] = None,
     cost: Annotated[
-        str | None, typer.Option("--cost", metavar="TIME", help="What a join takes a tuple: 3ms.")
+        str | None, typer.Option("--cost", metavar="TIME", help="Cost of a join per tuple, e.g. 3ms.")
     ] = None,
-    capacity: Annotated[float | None, typer.Option(help="The share of a processor that there is.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="Available share of a processor.")] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(get_args(Method))}.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find the best plan for a join: the cheapest if one is feasible, else the one that keeps most results.
+    """Find the best plan for a join: the cheapest feasible one, or, if none is, the one that keeps most results.
 
-    Options add to what the file says, or replace it; --rate, --window and --join are given once for each stream
-    or pair. A file can have filters, methods, headroom and share too (docs/optimizer.md). Exits with 1 if the
-    problem cannot be.
+    Options add to the file or override it; --rate, --window and --join are given once for each stream or pair. A
+    file can also have filters, methods, headroom and share (docs/optimizer.md). Exits with 1 if the problem is
+    invalid.
 
     Examples: `penstock optimize --rate A=10 --rate B=70 --rate C=20 --window A=10 --window B=10 --window C=10
     --join A,B=0.5 --join B,C=0.2 --cost 5ms`; `penstock optimize examples/join.toml --capacity 0.2 --json`
@@ -61,7 +64,7 @@ def optimize(
     ):
         more = given.pairs(values or (), option)
         known = given.mapping(arguments, key)
-        replaced = {",".join(reversed(name.split(","))) for name in more}  # a pair in whatever order
+        replaced = {",".join(reversed(name.split(","))) for name in more}  # a pair in either order
         arguments[key] = {**{name: each for name, each in known.items() if name not in replaced}, **more}
     if cost is not None:
         arguments["join_cost"] = cost
@@ -79,7 +82,7 @@ def optimize(
 
 
 def _described(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any]:
-    """What there is to say about the plan, as JSON has it."""
+    """Return the plan as a JSON document."""
     return {
         "order": list(plan.order),
         "tree": plan.tree,
@@ -105,7 +108,7 @@ def _described(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any]:
 
 
 def _runner_up(problem: JoinProblem, plan: JoinPlan) -> dict[str, Any] | None:
-    """The best other left-deep plan, where all can be listed."""
+    """Return the best other left-deep plan, where all can be listed."""
     if len(problem.streams) > MOST["exhaustive"] or (problem.is_timed and len(problem.streams) > 5):
         return None
     others = [each for each in plans(problem) if each.order != plan.order]
@@ -120,7 +123,7 @@ def _shown(problem: JoinProblem, plan: JoinPlan, found: dict[str, Any]) -> Rende
         parts += [Text(""), _boxes(problem, plan)]
         gone = [name for name, share in plan.keep.items() if not share and problem.windows[name].kind == "rows"]
         if gone:
-            held = f"{', '.join(gone)}: dropped whole; their windows of rows keep the last rows they had."
+            held = f"{', '.join(gone)}: dropped completely; their windows of rows keep the last rows they had."
             parts.append(Text(held, style="yellow"))
     if found["product_of"]:
         groups = " × ".join("{" + ", ".join(part) + "}" for part in found["product_of"])
@@ -136,7 +139,7 @@ def _summary(problem: JoinProblem, plan: JoinPlan) -> Text:
     )
     if plan.feasible:
         return text.append(", feasible", style="green")
-    return text.append(f", of {plan.demand:.1%} that all tuples would take: shedding", style="yellow")
+    return text.append(f" ({plan.demand:.1%} without shedding)", style="yellow")
 
 
 def _drawing(plan: JoinPlan) -> Drawing:

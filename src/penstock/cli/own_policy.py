@@ -1,6 +1,6 @@
-"""A policy from one's own file: `--policy mypolicy.py:LEAST_SLACK`, with combinators behind it.
+"""Policies from a user's file: `--policy mypolicy.py:LEAST_SLACK`, with combinators after the name.
 
-That executes the file. So only an option does it, never a script or SET.
+This executes the file. So only an option can name one, never a script or SET.
 """
 
 import re
@@ -17,7 +17,7 @@ _WRITTEN = re.compile(r"(?P<path>.+\.py):(?P<policy>.*)", re.DOTALL)
 
 
 def policy_given(text: str) -> Policy:
-    """Return the policy that an option names: one of the table, or one in a file."""
+    """Return the policy that an option names: a built-in one, or one in a file."""
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
         return policy_named(text)
@@ -34,7 +34,7 @@ def policy_given(text: str) -> Policy:
 
 
 def is_own(policy: Policy) -> bool:
-    """Return whether a policy is not one that its name stands for: no engine would find it by name."""
+    """Return whether a policy is not the built-in one of its name, so that no engine can look it up."""
     try:
         return policy_named(policy.name) != policy
     except PolicyError:
@@ -46,7 +46,7 @@ def _module(path: Path) -> ModuleType:
     try:
         source = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise PolicyError(f"there is no file {str(path)!r} with a policy in it") from None
+        raise PolicyError(f"there is no file {str(path)!r}") from None
     except (OSError, UnicodeError) as error:
         raise PolicyError(f"{path} cannot be read: {error}") from error
     module = ModuleType(f"_own_policy_{path.stem}")
@@ -76,7 +76,7 @@ def _listed(own: dict[str, Policy]) -> str:
 
 
 def _try(path: Path, name: str, policy: Policy) -> None:
-    """Compute a priority, so that a term that cannot be computed is found before anything runs."""
+    """Compute a priority, so that an error in a term is found before anything runs."""
     ones = Features(query="q", S=1.0, C=1.0, T=1.0, ideal=1.0, released=1.0, time=1.0, drop=1.0, span=1.0)
     try:
         found = float(policy.priority(ones))
@@ -88,7 +88,7 @@ def _try(path: Path, name: str, policy: Policy) -> None:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """Return the file and the line of it in which an error came up."""
+    """Return the file and the line in it that raised an error."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         lines.append(error.lineno)

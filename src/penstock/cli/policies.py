@@ -1,4 +1,4 @@
-"""`penstock policies`: every policy as gain ÷ cost × urgency."""
+"""`penstock policies`: lists every policy as gain ÷ cost × urgency."""
 
 import json
 from typing import Annotated
@@ -13,7 +13,7 @@ from penstock.policies import POLICIES, Policy
 
 
 def policies(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a policy.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry per policy.")] = False,
 ) -> None:
     """List every policy: what it schedules, its priority as gain ÷ cost × urgency, and where it comes from.
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first ends a run well, the second ends it at once."""
+"""Ctrl-C and SIGTERM: the first stops a run cleanly, the second ends it at once."""
 
 import os
 import signal
@@ -10,15 +10,15 @@ from typing import NoReturn, Self
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130
 _TOGETHER_S = 0.5
-"""Signals within this time are one: `timeout` sends its signal to the process and to its group."""
+"""Signals within this time count as one: `timeout` signals the process and its group."""
 
 
 class Signals:
-    """What was asked for from outside. Before `arm`, while Spark starts, any signal ends the process at once."""
+    """Handles SIGINT and SIGTERM. Before `arm`, while Spark starts, any signal ends the process at once."""
 
     def __init__(self) -> None:
         self.asked = False
-        """Whether the run is to end."""
+        """Whether a signal has asked the run to stop."""
         self._since = 0.0
 
     def __enter__(self) -> Self:
@@ -27,7 +27,7 @@ class Signals:
         return self
 
     def arm(self) -> None:
-        """From now on the first signal only sets `asked`. To be called when Spark is there, which sets its own."""
+        """From now on the first signal only sets `asked`. Call it after Spark has started and set its handlers."""
         self._handle(self._take)
 
     def __exit__(self, *exception: object) -> None:
@@ -47,9 +47,9 @@ class Signals:
 
 
 def _leave(code: int) -> NoReturn:
-    """End without clearing up: an exception in PySpark's start would leave a Java behind that never ends.
+    """End without cleaning up: an exception in PySpark's start would leave a Java process that never ends.
 
-    This way it finds that nobody is there, and goes.
+    After `os._exit` that process finds its pipe closed, and ends.
     """
     for file in (sys.stdout, sys.stderr):
         if file.isatty():

@@ -1,4 +1,4 @@
-"""How things look on the terminal, in one place; everything fits 80 columns."""
+"""Formatting for the terminal; everything fits 80 columns."""
 
 import os
 import sys
@@ -24,30 +24,30 @@ COMPACT: dict[str, Any] = {
 """Keyword arguments of a rich Table."""
 
 NONE = Text("–", style="dim")
-"""Where there is nothing to say."""
+"""Stands for a missing value."""
 
 STATUS = {"running": "green", "ending": "yellow", "ended": "dim", "failed": "bold red"}
-"""How the status of a query looks."""
+"""Style of each status of a query."""
 
 
 def wide_console() -> Console:
-    """Return a console of 80 columns or more: on a narrower one lines wrap, which is better than lost digits."""
+    """Return a console of at least 80 columns: on a narrower terminal lines wrap instead of losing digits."""
     console = Console()
     return console if console.width >= 80 else Console(width=80)
 
 
 def in_a_folder(file: Path | None) -> Path | None:
-    """Refuse a file to write, an option's value, where no folder is: before hours of work, not after."""
+    """Raise if the folder of an output file does not exist: before hours of work, not after."""
     if file and not file.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {file.parent} to write {file.name} to")
+        raise typer.BadParameter(f"there is no folder {file.parent} for {file.name}")
     return file
 
 
 @contextmanager
 def spinner(text: str, *, hidden: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal that something goes on, and hand over a function that changes the text.
+    """Show a spinner on a terminal, and yield a function that changes its text.
 
-    It has its own way to stderr, which Spark's start redirects.
+    It writes to a copy of stderr, which Spark's start redirects.
     """
     if hidden or not Console(stderr=True).is_terminal:
         yield lambda text: None
@@ -60,7 +60,7 @@ def spinner(text: str, *, hidden: bool = False) -> Iterator[Callable[[str], None
 
 
 def duration(microseconds: int) -> str:
-    """Return a time in the largest unit that leaves it whole.
+    """Return a time in the largest unit of which it is a whole number.
 
     >>> duration(5_000_000), duration(90_000_000), duration(1500)
     ('5 SECONDS', '90 SECONDS', '1500 MICROSECONDS')
@@ -74,7 +74,7 @@ def duration(microseconds: int) -> str:
 
 
 def size(count: float) -> str:
-    """Return an amount of memory in three digits.
+    """Return a number of bytes with three digits and a decimal unit.
 
     >>> size(999), size(1_234_567), size(256e9)
     ('999 B', '1.23 MB', '256 GB')
@@ -87,7 +87,7 @@ def size(count: float) -> str:
 
 
 def amount(count: float) -> str:
-    """Return a large number in three digits and a word.
+    """Return a number; a large one with three digits and a unit.
 
     >>> amount(2000), amount(810_000_000), amount(2.5e17), amount(0.5)
     ('2,000', '810 M', '250,000 T', '0.5')
@@ -101,7 +101,7 @@ def amount(count: float) -> str:
 
 
 def span(microseconds: int) -> str:
-    """Return a time in the unit that people would use.
+    """Return a time in its usual unit.
 
     >>> span(810_000_000), span(5_000_000), span(1500), span(0), span(7_200_000_000)
     ('13.5 min', '5 s', '1.5 ms', '0 s', '2 h')
@@ -113,7 +113,7 @@ def span(microseconds: int) -> str:
 
 
 def share(value: float) -> str:
-    """Return a part of a hundred without an exponent.
+    """Return a percentage without an exponent.
 
     >>> share(100.0), share(37.52), share(0.00948), share(1e-9)
     ('100', '37.5', '0.00948', '< 0.001')
@@ -124,7 +124,7 @@ def share(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return seconds, with more digits where there are few.
+    """Return seconds, with more decimals for short times.
 
     >>> seconds(0.01234), seconds(1.234), seconds(1234.5)
     ('0.012', '1.23', '1,234')
@@ -151,7 +151,7 @@ def ratio(value: float) -> str:
 
 
 def plural(count: int, word: str, words: str = "") -> str:
-    """Return a number and its word.
+    """Return a count with its noun.
 
     >>> plural(1, "row"), plural(2000, "row"), plural(2, "query", "queries")
     ('1 row', '2,000 rows', '2 queries')

@@ -59,7 +59,7 @@ class Claim:
         return self.high is None or self.measured <= self.high
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the claim as JSON."""
         found = {"claim": self.claim, **asdict(self), "judged": self.judged, "holds": self.holds}
         del found["missing"]
         why = self.missing if self.holds is None else "" if self.holds else self.why

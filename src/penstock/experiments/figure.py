@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """Lines over x, one a policy: ``lines[name] = [(x, y), …]``; with `bars`, x are words.
+    """Lines over x, one per policy: ``lines[name] = [(x, y), …]``; with `bars`, x are words.
 
     Lines that may cover others are `dashed`.
     """
@@ -22,5 +22,5 @@ class Figure:
     dashed: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the figure as JSON."""
         return asdict(self)

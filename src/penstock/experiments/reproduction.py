@@ -1,4 +1,4 @@
-"""A paper run again: its cells swept, its claims judged, its figures drawn; the same for every simulated paper."""
+"""Reproduces a simulated paper: runs its sweep, judges its claims, draws its figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,49 +10,49 @@ from typing import Any, Protocol
 from penstock.errors import RunError
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
-from penstock.experiments.sweep import Cell, Told, swept
+from penstock.experiments.sweep import SweepCell, Told, swept
 
 
-class Found:
-    """What the cells of a sweep gave, asked for by study and settings."""
+class CellResults:
+    """Results of the cells of a sweep, by study and settings."""
 
-    def __init__(self, cells: Sequence[Cell], results: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, cells: Sequence[SweepCell], results: Mapping[str, Mapping[str, Any]]) -> None:
         self._by_text = {cell.text: results[cell.key] for cell in cells}
         self.cells = cells
 
-    def of(self, cell: Cell) -> Mapping[str, Any]:
-        """Return what a cell gave."""
+    def of(self, cell: SweepCell) -> Mapping[str, Any]:
+        """Return the result of a cell."""
         return self._by_text[cell.text]
 
 
 class Experiment(Protocol):
-    """What the module of a paper has: `experiment(settings)` returns one."""
+    """An experiment, which `experiment(settings)` in the module of a paper returns."""
 
     title: str
     notes: Sequence[str]
 
-    def cells(self) -> list[Cell]:
-        """Return every simulation it needs."""
+    def cells(self) -> list[SweepCell]:
+        """Return every simulation that it needs."""
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return the figures."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a person may choose: less work, a trace instead of the default one, seeds."""
+class ReproductionSettings:
+    """Settings of a reproduction: less work, a trace instead of the default arrivals, the seed."""
 
     quick: bool = False
     trace: Path | None = None
     seed: int = 1
 
 
-def experiment_of(paper: str, settings: Settings) -> Experiment:
+def experiment_of(paper: str, settings: ReproductionSettings) -> Experiment:
     """Return the experiment of a paper."""
-    made: Callable[[Settings], Experiment] = import_module(
+    made: Callable[[ReproductionSettings], Experiment] = import_module(
         f"penstock.experiments.{paper.lower()}.experiment"
     ).experiment
     return made(settings)
@@ -60,20 +60,20 @@ def experiment_of(paper: str, settings: Settings) -> Experiment:
 
 def reproduced(
     paper: str,
-    settings: Settings,
+    settings: ReproductionSettings,
     folder: Path,
     told: Told,
     *,
     master: str | None = None,
     remote: str | None = None,
 ) -> dict[str, Any]:
-    """Run what is missing of a paper's experiments, and return claims and figures as JSON has them."""
+    """Run the missing simulations of a paper, and return its claims and figures as a JSON document."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file, and results are kept in a folder")
     begun = perf_counter()
     experiment = experiment_of(paper, settings)
     cells = experiment.cells()
-    found = Found(cells, swept(cells, folder, told, master=master, remote=remote))
+    found = CellResults(cells, swept(cells, folder, told, master=master, remote=remote))
     return {
         "paper": paper,
         "title": experiment.title,

@@ -1,8 +1,8 @@
-"""Sweeps: many simulations with different settings, as Spark tasks, each kept as soon as it is done.
+"""Sweeps: many simulations with different settings, as Spark tasks, each saved as soon as it is done.
 
 A cell is one simulation: a paper, the name of a study in it, and settings. Its key is a hash of all that and of
-the rules of the simulator, so that a sweep that was interrupted goes on with the cells that are missing, and
-nothing old is taken for something new.
+the rules of the simulator, so that an interrupted sweep continues with the missing cells, and outdated results are
+not used.
 """
 
 import hashlib
@@ -30,15 +30,15 @@ RULES = 1
 SCHEMA = "key string, result string, seconds double"
 
 Told = Callable[[int, int, str], None]
-"""Told how many cells are done, of how many, and what the last one was."""
+"""Called with the number of finished cells, the number of all cells, and the label of the last one."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One simulation of a study of a paper.
 
-    >>> cell = Cell("SCLP08", "load", {"policy": "hnr", "load": 0.9})
-    >>> cell.key == Cell("SCLP08", "load", {"load": 0.9, "policy": "hnr"}).key
+    >>> cell = SweepCell("SCLP08", "load", {"policy": "hnr", "load": 0.9})
+    >>> cell.key == SweepCell("SCLP08", "load", {"load": 0.9, "policy": "hnr"}).key
     True
     """
 
@@ -46,7 +46,7 @@ class Cell:
     study: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     weight: float = 1.0
-    """How long it will take, compared with others: the longest go first."""
+    """Expected time relative to others: the longest run first."""
 
     @property
     def text(self) -> str:
@@ -55,38 +55,38 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name for it that no other cell has."""
+        """A unique name of the cell."""
         traces = [_stamp(value) for name, value in self.settings.items() if name == "trace" and value]
         return hashlib.sha256(f"{__version__} {RULES} {traces} {self.text}".encode()).hexdigest()[:24]
 
     @property
     def label(self) -> str:
-        """What a person reads while it runs."""
+        """The text of the progress bar."""
         words = [f"{name} {value}" for name, value in self.settings.items() if name in ("policy", "load", "plan")]
         return f"{self.paper} {self.study}, {', '.join(words)}".rstrip(", ")
 
 
 def _stamp(file: str) -> tuple[int, int]:
-    """Return what tells a file from what it was before."""
+    """Return a value that changes when the file changes."""
     found = os.stat(file)
     return found.st_size, found.st_mtime_ns
 
 
-def measured(cell: Cell) -> dict[str, Any]:
-    """Run a cell here and now: the study of that name in the paper's module."""
+def measured(cell: SweepCell) -> dict[str, Any]:
+    """Run a cell in this process: the study of that name in the paper's module."""
     studies = import_module(f"penstock.experiments.{cell.paper.lower()}.studies").STUDIES
     found: dict[str, Any] = studies[cell.study](**cell.settings)
     return found
 
 
-class Results:
-    """The cells that are done, in a folder: one Parquet file each, written whole or not at all."""
+class SweepResults:
+    """Results of finished cells, in a folder: one Parquet file each, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def find(self, cell: Cell) -> dict[str, Any] | None:
-        """Return what a cell gave, or None if it has not been run, or its file cannot be read."""
+    def find(self, cell: SweepCell) -> dict[str, Any] | None:
+        """Return the result of a cell, or None if it has not been run or its file cannot be read."""
         file = self._file(cell.key)
         if not file.is_file():
             return None
@@ -96,8 +96,8 @@ class Results:
             return None
         return found
 
-    def keep(self, cell: Cell, result: str, seconds: float) -> None:
-        """Write down what a cell gave."""
+    def keep(self, cell: SweepCell, result: str, seconds: float) -> None:
+        """Save the result of a cell."""
         self.folder.mkdir(parents=True, exist_ok=True)
         row = {"key": cell.key, "cell": cell.text, "result": result, "seconds": seconds}
         draft = self._file(cell.key).with_suffix(".part")
@@ -109,12 +109,12 @@ class Results:
 
 
 def swept(
-    cells: Sequence[Cell], folder: Path, told: Told, *, master: str | None = None, remote: str | None = None
+    cells: Sequence[SweepCell], folder: Path, told: Told, *, master: str | None = None, remote: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Run the cells that are not in `folder` yet, and return what all of them gave, by key."""
-    results = Results(folder)
+    """Run the cells that are not in `folder` yet, and return the results of all, by key."""
+    results = SweepResults(folder)
     found: dict[str, dict[str, Any]] = {}
-    missing: dict[str, Cell] = {}
+    missing: dict[str, SweepCell] = {}
     for cell in cells:
         known = results.find(cell)
         if known is not None:
@@ -144,11 +144,11 @@ def warm() -> None:
         simulate(net, {"s": [0.0, 1.0]}, "bsd", detail=detail)
 
 
-def _run(spark: SparkSession, cells: Sequence[Cell]) -> Iterator[tuple[Cell, str, float]]:
-    """Yield cells as they are done: a job each, as many at once as there are slots."""
+def _run(spark: SparkSession, cells: Sequence[SweepCell]) -> Iterator[tuple[SweepCell, str, float]]:
+    """Yield cells as they finish: a job each, as many at once as there are slots."""
     waiting = iter(cells)
     with ThreadPoolExecutor(slots_of(spark)) as pool:
-        running: dict[Future[tuple[str, float]], Cell] = {}
+        running: dict[Future[tuple[str, float]], SweepCell] = {}
         try:
             for cell in waiting:
                 running[pool.submit(_job, spark, cell)] = cell
@@ -162,13 +162,13 @@ def _run(spark: SparkSession, cells: Sequence[Cell]) -> Iterator[tuple[Cell, str
                 future.cancel()
 
 
-def _done(running: dict[Future[tuple[str, float]], Cell]) -> Iterable[tuple[Cell, str, float]]:
+def _done(running: dict[Future[tuple[str, float]], SweepCell]) -> Iterable[tuple[SweepCell, str, float]]:
     for future in wait(running, return_when=FIRST_COMPLETED).done:
         cell = running.pop(future)
         yield cell, *future.result()
 
 
-def _job(spark: SparkSession, cell: Cell) -> tuple[str, float]:
+def _job(spark: SparkSession, cell: SweepCell) -> tuple[str, float]:
     """Run a cell as a Spark task of its own."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""JC03 Theorem 3 put to the test: segment scheduling never needs more peak memory than Chain. It is false.
+"""A test of JC03 Theorem 3: segment scheduling never needs more peak memory than Chain. It is false.
 
 `python -m penstock.experiments.theorem_3` shows an instance where it needs more, and counts how often, and by how
 much, on random ones. docs/theorems.md has the finding and what the proof overlooks.
@@ -45,7 +45,7 @@ def peaks(net: Network, arrivals: Arrivals, rules: Rules = BBDM03) -> tuple[Frac
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeakMemories:
     """Peak memories on one instance, and whether its JC03 segments are the chains of its lower envelopes."""
 
     segment: Fraction
@@ -78,7 +78,7 @@ def agree_on_segments(net: Network) -> bool:
     return segments == chains
 
 
-def compare(count: int, seed: int, rules: Rules) -> list[Comparison]:
+def compare(count: int, seed: int, rules: Rules) -> list[PeakMemories]:
     """Compare peak memories on `count` random instances."""
     console = Console(stderr=True)
     drawn = track(
@@ -89,7 +89,7 @@ def compare(count: int, seed: int, rules: Rules) -> list[Comparison]:
         transient=True,
         disable=not console.is_terminal,
     )
-    return [Comparison(*peaks(net, arrivals, rules), agree_on_segments(net)) for net, arrivals in drawn]
+    return [PeakMemories(*peaks(net, arrivals, rules), agree_on_segments(net)) for net, arrivals in drawn]
 
 
 def main() -> None:

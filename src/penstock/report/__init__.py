@@ -1,1 +1,1 @@
-"""Pages with plots and tables, made of what benchmarks and experiments found. Nothing here knows Spark."""
+"""HTML pages with plots and tables of benchmarks and experiments. Nothing here imports Spark."""

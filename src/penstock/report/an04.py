@@ -68,11 +68,11 @@ def _hard(searched: Sequence[Mapping[str, Any]], hardest: Mapping[str, Any]) -> 
         )
         for name, rate in hardest["rates"].items()
     ]
-    caption = f"The hardest problem: a join takes {1000 * hardest['join_cost']:.6g} ms a tuple"
-    header = ("stream", "tuples a second", "window, tuples", "kept by the heuristic", "kept at best")
+    caption = f"The hardest problem: a join takes {1000 * hardest['join_cost']:.6g} ms per tuple"
+    header = ("stream", "tuples per second", "window, tuples", "kept by the heuristic", "kept by the best plan")
     yield table(header, streams, caption=caption)
     shares = ", ".join(f"{pair.replace(',', '⋈')} {share:g}" for pair, share in hardest["selectivities"].items())
     yield paragraph(f"Selectivities: {shares}.")
     plans = [(plan, " ⋈ ".join(hardest[plan]["order"]), f"{hardest[plan]['rate']:,.1f}") for plan in names]
-    yield table(("plan", "order", "results a second"), plans, words=2)
-    yield paragraph(f"The heuristic's plan brings {hardest['error']:.1%} fewer results than the best.")
+    yield table(("plan", "order", "results per second"), plans, words=2)
+    yield paragraph(f"The heuristic's plan has {hardest['error']:.1%} fewer results than the best.")

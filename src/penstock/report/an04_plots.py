@@ -48,7 +48,7 @@ def _plans(rates: Mapping[str, Sequence[float]]) -> go.Figure:
         figure.add_scatter(x=rates["join_cost_ms"], y=rates[name], name=f"plan {name}", mode="lines", line=line)
     _mark(figure, {3.5: 1000, 100: 100})
     title = "Figure 6: the plans of Example 1 as joins get slower"
-    styled(figure, title, "cost of a join, ms a tuple", "results a second")
+    styled(figure, title, "cost of a join, ms per tuple", "results per second")
     figure.update_xaxes(type="log", tickvals=_COSTS_MS, ticktext=[f"{cost:g}" for cost in _COSTS_MS])
     for low, high, says, place in _SAID:
         line = {"color": _RED, "dash": "dot", "width": 1}

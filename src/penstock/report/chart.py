@@ -20,7 +20,7 @@ def drawn(found: Mapping[str, Any]) -> str:
     panels = [(title, _bars(found["cases"], wanted)) for title, wanted in _PANELS]
     panels = [(title, bars) for title, bars in panels if bars]
     if not panels:
-        raise RunError("there is nothing to draw: this is not a result of penstock bench stock with its filters")
+        raise RunError("there is nothing to draw: not a result of penstock bench stock with its filters")
     parts: list[str] = []
     top = 44
     for title, bars in panels:
@@ -69,7 +69,7 @@ def _panel(title: str, bars: Sequence[tuple[str, float]], top: float) -> Iterato
 
 
 def _counted(value: float) -> str:
-    """Return a number of row-queries as people say it.
+    """Return a number of row-queries in words.
 
     >>> _counted(19_800_000), _counted(255_400)
     ('19.8 million', '255,000')

@@ -8,7 +8,7 @@ from penstock.report.parts import NOTHING
 
 
 def claims_table(claims: Sequence[Mapping[str, Any]]) -> Raw:
-    """Return the claims: published beside measured, and why those do not hold, or have no number."""
+    """Return a table of claims: published and measured values, and why a claim does not hold or has no value."""
     marks = {
         True: Raw("<span class=good>holds</span>"),
         False: Raw("<span class=bad>does not hold</span>"),

@@ -19,7 +19,7 @@ def machine(found: Mapping[str, Any]) -> str:
 
 
 def comparisons(required: Sequence[Mapping[str, Any]]) -> Raw:
-    """Return a table of what was required beside what was measured."""
+    """Return a table of required and measured values."""
     marks = {True: Raw("<span class=good>holds</span>"), False: Raw("<span class=bad>does not hold</span>")}
     rows = [
         (

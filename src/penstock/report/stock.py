@@ -27,7 +27,7 @@ def page(found: Mapping[str, Any]) -> str:
         f"{machine(found['machine'])} {len(found['cases'])} cases in {found['seconds'] / 60:.0f} minutes"
         f"{', the quick set' if found['quick'] else ''}{', interrupted' if found['interrupted'] else ''}."
     )
-    return html("Penstock beside stock Structured Streaming", under, _parts(found))
+    return html("Penstock and stock Structured Streaming", under, _parts(found))
 
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
@@ -40,10 +40,10 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
         yield from (plot(figure) for figure in figures)
     yield heading("Cases")
     yield paragraph(
-        "Rate: row-queries per second, rows × queries ÷ time until all results are out, median of the runs, "
-        "lowest and highest behind it. × : that divided by the rate of stock with one query each (FIFO). "
-        "Responses, from a row's arrival to its result's being out, and start-up, until all queries have "
-        "answered a first file, in seconds. Memory: peak of Python and Java together.",
+        "Rate: row-queries per second, rows × queries ÷ time until all results are written; median of the runs, "
+        "then lowest and highest. ×: the rate divided by that of stock with one query each (FIFO). Times are in "
+        "seconds: responses, from a row's arrival until its result is written, and start-up, until all queries "
+        "have answered a first file. Memory: peak of Python and Java together.",
         soft=True,
     )
     for title in dict.fromkeys(case["table"] for case in found["cases"]):
@@ -57,7 +57,7 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Raw]:
 
 
 def _cases(title: str, cases: Sequence[Case]) -> Raw:
-    """Return a table of the systems that were given the same."""
+    """Return a table of the systems with the same queries and input."""
     base = next((case["row_queries_per_s"] for case in cases if case["system"] == "each-fifo"), None)
     header = ("", "rate", "lowest – highest", "×", "average", "99 %", "longest", "start-up", "memory", "")
     return table(header, [_case_row(case, base) for case in cases], caption=title)
@@ -98,7 +98,7 @@ def _figures(cases: Sequence[Case]) -> list[go.Figure]:
         _against_n(
             [case for case in cases if case["part"] == "cost"],
             "seconds_measured",
-            "What a backlog of 20 files of 10,000 rows takes Penstock",
+            "Time that Penstock takes for a backlog of 20 files of 10,000 rows",
             "seconds",
         ),
     ]

@@ -1,4 +1,4 @@
-"""How many claims of a paper hold, in words: for the screen and for a page."""
+"""How many claims of a paper hold, in words: for the terminal and for a page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

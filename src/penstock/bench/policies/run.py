@@ -1,4 +1,4 @@
-"""The benchmark of policies: what the queries can take at most, then one run a policy at most of that."""
+"""The benchmark of policies: measures the capacity of the queries, then runs each policy at 90 % of it."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +22,11 @@ from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
 POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt")
-"""What is compared; `plain` leaves out what a job costs before its first row."""
+"""The policies compared; `plain` ignores the set-up cost of a job."""
 LOAD = 0.9
-"""Offered, as a share of what the queries can take."""
+"""Offered load, as a share of the capacity of the queries."""
 BACKLOGS = (10_000, 40_000)
-"""Rows that wait at once, when it is measured what one more row takes."""
+"""Sizes of two backlogs, from whose times the cost of one more row follows."""
 AT_ONCE = 1e7
 """Rows per second, of a backlog."""
 HEAP = "4g"
@@ -36,8 +36,8 @@ Stage = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Fared:
-    """How all results fared under a policy; slowdown is response ÷ the query's own time, the same for all runs."""
+class PolicyRun:
+    """The metrics of a run under a policy; slowdown is response ÷ the query's own time, the same for all runs."""
 
     policy: str
     seed: int
@@ -55,7 +55,7 @@ class Fared:
 
 
 def measured(seconds: float, repeat: int, on_stage: Stage, others: Sequence[Policy] = ()) -> dict[str, Any]:
-    """Run everything, and these other policies too, and return it as JSON has it."""
+    """Run all policies, and the other ones given, and return the results as a JSON document."""
     compared = [*map(policy_named, POLICIES), *others]
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as name,
@@ -65,7 +65,7 @@ def measured(seconds: float, repeat: int, on_stage: Stage, others: Sequence[Poli
         write_tables(folder)
         on_stage("warming up")
         _drained(spark, folder, BACKLOGS[0])
-        on_stage("measuring what the queries can take")
+        on_stage("measuring the capacity of the queries")
         short, long = (min(_drained(spark, folder, rows) for _ in range(2)) for rows in BACKLOGS)
         capacity = (BACKLOGS[1] - BACKLOGS[0]) / (long - short)
         rate = LOAD * capacity
@@ -98,7 +98,7 @@ def measured(seconds: float, repeat: int, on_stage: Stage, others: Sequence[Poli
 
 
 def _drained(spark: SparkSession, folder: Path, rows: int) -> float:
-    """Return how long it takes until so many rows that arrive at once are processed, in seconds."""
+    """Return the seconds that it takes to process `rows` rows that arrive at once."""
     return _ran(spark, folder, "fifo", rate=AT_ONCE, rows=rows, seed=1).summary().seconds
 
 
@@ -113,7 +113,7 @@ def _ran(spark: SparkSession, folder: Path, policy: str | Policy, *, rate: float
     return runtime
 
 
-def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]) -> Fared:
+def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]) -> PolicyRun:
     summary = runtime.summary()
     recorded = runtime.engine.recorder.queries
     counts = np.array([recorded[name].response.count for name in ideals], dtype=float)
@@ -121,7 +121,7 @@ def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]
     totals = np.array([recorded[name].response.total for name in ideals])
     squares = np.array([recorded[name].response.squares for name in ideals])
     most = np.array([recorded[name].response.most for name in ideals])
-    return Fared(
+    return PolicyRun(
         policy=policy,
         seed=seed,
         outputs=int(counts.sum()),
@@ -138,7 +138,7 @@ def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]
     )
 
 
-def _check(runs: Sequence[Fared]) -> None:
+def _check(runs: Sequence[PolicyRun]) -> None:
     """Raise if a policy changed the results."""
     for seed in {run.seed for run in runs}:
         found = {run.policy: run.outputs for run in runs if run.seed == seed}
@@ -146,8 +146,8 @@ def _check(runs: Sequence[Fared]) -> None:
             raise RunError(f"the policies do not agree on the number of results: {found}")
 
 
-def _means(runs: Sequence[Fared]) -> list[dict[str, Any]]:
-    """Return for every policy the mean of its runs."""
+def _means(runs: Sequence[PolicyRun]) -> list[dict[str, Any]]:
+    """Return the mean of the runs of every policy."""
     found = []
     for policy in dict.fromkeys(run.policy for run in runs):
         some = [asdict(run) for run in runs if run.policy == policy]
@@ -156,8 +156,8 @@ def _means(runs: Sequence[Fared]) -> list[dict[str, Any]]:
     return found
 
 
-def comparisons(runs: Sequence[Fared]) -> list[Comparison]:
-    """Return what is required: the paper's order of policies, on Spark."""
+def comparisons(runs: Sequence[PolicyRun]) -> list[Comparison]:
+    """Return the required comparisons: the paper's order of policies, on Spark."""
     mean = {each["policy"]: each for each in _means(runs)}
     best = min(("hnr", "bsd"), key=lambda name: mean[name]["avg_slowdown"])
     others = ("fifo", "round_robin")

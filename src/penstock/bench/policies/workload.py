@@ -1,8 +1,8 @@
-"""Thirty queries over one bursty stream: some cost a microsecond a row, some a hundred times that.
+"""Thirty queries over one bursty stream: some cost a microsecond per row, some a hundred times that.
 
-Every row has `v` and `w` between 0 and 9,999, so that ``v < 500`` lets a twentieth through. What makes a query
-dear is a join with a stored table by two comparisons, which looks at every row of the table, or functions of
-functions; both come before the filter, so that cost and selectivity have nothing to do with each other.
+Every row has `v` and `w` between 0 and 9,999, so that ``v < 500`` passes a twentieth. Expensive queries join
+with a stored table by two comparisons, which reads every row of the table, or nested functions; both come before
+the filter, so that cost and selectivity are independent.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def write_tables(folder: Path) -> None:
 
 
 def script(folder: Path, *, rate: float, rows: int, seed: int, settings: str = "") -> str:
-    """Return the script; the stream ends after so many rows."""
+    """Return the script; the stream ends after `rows` rows."""
     lines = [
         "CREATE STREAM s (k INT, v INT, w INT, name STRING) FROM bursty WITH "
         f"(rate = {rate:.3f}, rows = {rows}, seed = {seed}, flows = {FLOWS}, "
@@ -51,9 +51,9 @@ def script(folder: Path, *, rate: float, rows: int, seed: int, settings: str = "
 
 
 def seeds(rate: float, rows: int) -> Iterator[int]:
-    """Yield seeds with which so many rows arrive in the time that they should take.
+    """Yield seeds with which the mean rate of `rows` rows is close to `rate`.
 
-    Few flows may be above or below their mean for long, and a load is what is compared here.
+    Few flows may be above or below their mean for long, which would change the load.
     """
     for seed in count(1):
         if abs(take(Bursty(rate, FLOWS), seed, rows)[-1] * rate / rows - 1) <= STRAY:
@@ -61,7 +61,7 @@ def seeds(rate: float, rows: int) -> Iterator[int]:
 
 
 def queries() -> dict[str, str]:
-    """Return the queries by name; the first letter says what they are: light, middling, heavy."""
+    """Return the queries by name, which begins with their cost: light, middling, heavy."""
     light = {
         f"light{most}": f"SELECT k, v FROM s WHERE v < {most}" for most in (20, 100, 500, 1000, 2500, 5000, 9000)
     }

@@ -1,10 +1,11 @@
-"""Every workload under every single policy and every selector, and what selectors lose against the best policy.
+"""Runs every workload under every single policy and every selector; computes the regret of the selectors.
 
     loss = weighted geometric mean of what is to be small, and of one over what is to be large
     regret = loss of the selector ÷ loss of the best single policy on the same tuples − 1
 
-Statistics are over the time in which tuples arrive, from the first one on: a selector's first round counts. What
-waits in the end counts as if it came then. Where goals change, the loss is the geometric mean over their times.
+Statistics are over the time in which tuples arrive, from the first one on: a selector's first round counts. Tuples
+that wait at the end count as if they were served then. Where goals change, the loss is the geometric mean over
+their times.
 """
 
 import math
@@ -18,7 +19,7 @@ from typing import Any
 
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
-from penstock.bench.selectors.workloads import Workload, workloads
+from penstock.bench.selectors.workloads import SelectorWorkload, workloads
 from penstock.qos import SELECTORS, Chosen, Goals, Selection, Statistics, together
 from penstock.simulator.simulate import simulate
 
@@ -29,7 +30,7 @@ MEAN_AT_MOST, WORSE_AT_MOST = 5.0, 2.0
 FEWEST = 20
 
 OnStage = Callable[[str, float], object]
-"""Is told what was finished, and which share is done."""
+"""Called with what has finished, and the share that is done."""
 
 
 def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
@@ -48,7 +49,7 @@ def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
     return math.exp(total / seconds)
 
 
-def compared(work: Workload, seed: int, seconds: float) -> dict[str, Any]:
+def compared(work: SelectorWorkload, seed: int, seconds: float) -> dict[str, Any]:
     """Run a workload once by every policy and every selector."""
     made = work.population(seed, seconds)
     times = made.times(seed, seconds=seconds)
@@ -84,7 +85,7 @@ def compared(work: Workload, seed: int, seconds: float) -> dict[str, Any]:
 
 
 def measured(*, quick: bool, traces: Path | None, on_stage: OnStage) -> dict[str, Any]:
-    """Run everything, as many at a time as there are cores, and return it as JSON has it."""
+    """Run all workloads, as many at a time as there are cores, and return the results as a JSON document."""
     seeds, seconds = (QUICK_SEEDS, QUICK_SECONDS) if quick else (SEEDS, SECONDS)
     planned = workloads(traces)
     tasks = [(place, seed) for seed in seeds for place in range(len(planned))]
@@ -125,7 +126,7 @@ def _task(place: int, seed: int, traces: Path | None, seconds: float) -> dict[st
     return compared(workloads(traces)[place], seed, seconds)
 
 
-def _row(work: Workload, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(work: SelectorWorkload, runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": work.name,
         "kind": work.kind,
@@ -152,7 +153,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, float]:
 
 
 def comparisons(rows: Sequence[Mapping[str, Any]]) -> list[Comparison]:
-    """Return what is required of Penstock's own selector beside what was measured."""
+    """Return the required comparisons for Penstock's own selector."""
     behind = [row["regret"][OWN] - row["regret"][PAPERS] for row in rows]
     return [
         Comparison("workloads", "at least", FEWEST, len(rows)),

@@ -26,7 +26,7 @@ LONGEST = "minimize max_response"
 
 
 @dataclass(frozen=True)
-class Workload:
+class SelectorWorkload:
     """Queries, arrivals and goals. `changes` are other goals from a share of the time on; so are `drifts`."""
 
     name: str
@@ -90,40 +90,46 @@ def _many(load: float) -> Mapping[str, object]:
     return {"queries": QUERIES, "load": load}
 
 
-def workloads(traces: Path | None) -> list[Workload]:
+def workloads(traces: Path | None) -> list[SelectorWorkload]:
     """Return all workloads; those of real arrivals, if there is a folder of traces."""
-    p04 = partial(Workload, candidates=OF_P04, service=QueueShare(0.3, 50))
+    p04 = partial(SelectorWorkload, candidates=OF_P04, service=QueueShare(0.3, 50))
     made = [
-        Workload("response", "steady", "sclp08", "latency", _poisson, _many(0.9)),
-        Workload("slowdown", "steady", "sclp08", SLOWDOWN, _poisson, _many(0.95)),
-        Workload("fairness", "steady", "sclp08", "fairness", _poisson, _many(0.95)),
-        Workload("memory of four operators", "steady", "bbdm03_four", "memory", _poisson),
+        SelectorWorkload("response", "steady", "sclp08", "latency", _poisson, _many(0.9)),
+        SelectorWorkload("slowdown", "steady", "sclp08", SLOWDOWN, _poisson, _many(0.95)),
+        SelectorWorkload("fairness", "steady", "sclp08", "fairness", _poisson, _many(0.95)),
+        SelectorWorkload("memory of four operators", "steady", "bbdm03_four", "memory", _poisson),
         p04("P04 plan 1, balanced", "steady", "p04_filters", "balanced", _poisson),
-        Workload("response in bursts", "bursty", "sclp08", "latency", _bursty, _many(0.9)),
-        Workload("slowdown and memory", "bursty", "sclp08", AS_IN_README, _bursty, _many(0.95)),
-        Workload("longest response", "bursty", "sclp08", LONGEST, _bursty, _many(0.9)),
-        Workload("shared operators", "bursty", "sclp08_shared", SLOWDOWN, _bursty, _many(0.9)),
-        Workload("memory of two operators", "bursty", "bbdm03_two", "memory", _flows),
-        Workload("stored relation", "bursty", "bbdm03_lookup", BOTH, _flows),
-        Workload("window join", "bursty", "bbdm03_join", "balanced", _flows),
+        SelectorWorkload("response in bursts", "bursty", "sclp08", "latency", _bursty, _many(0.9)),
+        SelectorWorkload("slowdown and memory", "bursty", "sclp08", AS_IN_README, _bursty, _many(0.95)),
+        SelectorWorkload("longest response", "bursty", "sclp08", LONGEST, _bursty, _many(0.9)),
+        SelectorWorkload("shared operators", "bursty", "sclp08_shared", SLOWDOWN, _bursty, _many(0.9)),
+        SelectorWorkload("memory of two operators", "bursty", "bbdm03_two", "memory", _flows),
+        SelectorWorkload("stored relation", "bursty", "bbdm03_lookup", BOTH, _flows),
+        SelectorWorkload("window join", "bursty", "bbdm03_join", "balanced", _flows),
         p04("P04 plan 1, order of magnitude", "bursty", "p04_filters", BOTH, _tenfold),
         p04("P04 plan 2, balanced", "bursty", "p04_join", "balanced", _redrawn),
-        Workload("sixteen queries", "bursty", "jc03", BOTH, _bursty, {"load": 0.9, "rows": 20}),
-        Workload("response, selectivity", "drifting", "sclp08", "latency", _bursty, _many(0.9), drifts=(0.3, 0.6)),
-        Workload("slowdown, selectivity", "drifting", "sclp08", SLOWDOWN, _poisson, _many(0.9), drifts=(0.5,)),
-        Workload("memory, selectivity", "drifting", "bbdm03_four", "memory", _flows, drifts=(0.5,)),
+        SelectorWorkload("sixteen queries", "bursty", "jc03", BOTH, _bursty, {"load": 0.9, "rows": 20}),
+        SelectorWorkload(
+            "response, selectivity", "drifting", "sclp08", "latency", _bursty, _many(0.9),
+            drifts=(0.3, 0.6),
+        ),
+        SelectorWorkload(
+            "slowdown, selectivity", "drifting", "sclp08", SLOWDOWN, _poisson, _many(0.9),
+            drifts=(0.5,),
+        ),
+        SelectorWorkload("memory, selectivity", "drifting", "bbdm03_four", "memory", _flows, drifts=(0.5,)),
         p04("P04 plan 1, selectivity", "drifting", "p04_filters", "balanced", _redrawn, drifts=(0.5,)),
-        Workload("fairness, rates", "drifting", "sclp08", "fairness", _rising, _many(0.85)),
-        Workload("slowdown and memory, rates", "drifting", "sclp08", AS_IN_README, _rising, _many(0.85)),
-        Workload(
+        SelectorWorkload("fairness, rates", "drifting", "sclp08", "fairness", _rising, _many(0.85)),
+        SelectorWorkload("slowdown and memory, rates", "drifting", "sclp08", AS_IN_README, _rising, _many(0.85)),
+        SelectorWorkload(
             "response, memory, fairness", "changing goals", "sclp08", "latency", _bursty, _many(0.95),
             changes=((0.33, "memory"), (0.66, "fairness")),
         ),
-        Workload(
+        SelectorWorkload(
             "slowdown, longest response", "changing goals", "sclp08", SLOWDOWN, _poisson, _many(0.95),
             changes=((0.5, LONGEST),),
         ),
-        Workload(
+        SelectorWorkload(
             "memory, response", "changing goals", "bbdm03_four", "memory", _flows, changes=((0.5, "latency"),)
         ),
         p04(
@@ -136,8 +142,8 @@ def workloads(traces: Path | None) -> list[Workload]:
     real = {name: lambda seconds, path=traces / name: Trace(path, rate=RATE) for name in (BELLCORE, DEC)}
     return [
         *made,
-        Workload("Bellcore, slowdown", "trace", "sclp08", SLOWDOWN, real[BELLCORE], _many(0.9)),
+        SelectorWorkload("Bellcore, slowdown", "trace", "sclp08", SLOWDOWN, real[BELLCORE], _many(0.9)),
         p04("Bellcore, P04 plan 1", "trace", "p04_filters", BOTH, real[BELLCORE]),
-        Workload("DEC, response and memory", "trace", "sclp08", BOTH, real[DEC], _many(0.95)),
-        Workload("DEC, memory", "trace", "bbdm03_four", "memory", real[DEC]),
+        SelectorWorkload("DEC, response and memory", "trace", "sclp08", BOTH, real[DEC], _many(0.95)),
+        SelectorWorkload("DEC, memory", "trace", "bbdm03_four", "memory", real[DEC]),
     ]

@@ -1,4 +1,4 @@
-"""A case of the benchmark: which system, which queries, how they are fed; and what was measured."""
+"""A case of the benchmark: system, queries and input; and what was measured."""
 
 from dataclasses import asdict, dataclass, field
 from statistics import median
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import Mixed
 from penstock.bench.stock.windowed import Windowed
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 
 SYSTEMS = {
     "each-fifo": "stock, one each, FIFO",
@@ -16,12 +16,12 @@ SYSTEMS = {
     "grouped": "stock, grouped by hand",
     "penstock": "Penstock",
 }
-"""What the systems are called."""
+"""The names of the systems in tables."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """What is run. A paced case offers `load` times what stock with one query each drained of the same queries."""
+class StockCase:
+    """A case. A paced one offers `load` times the rate at which stock, with one query each, drains its queries."""
 
     part: str
     system: str
@@ -37,13 +37,13 @@ class Case:
     seconds: float = 30.0
     seed: int = 1
     window_rows: int = 0
-    """Rows in each window of the join, which are put there before anything is measured."""
+    """Rows in each window of the join; the windows are filled before anything is measured."""
 
     @property
     def name(self) -> str:
         """The case in a few words.
 
-        >>> Case("filters", "penstock", queries=50).name
+        >>> StockCase("filters", "penstock", queries=50).name
         '50 filters of 1 %, files of 10,000 rows, drain: Penstock'
         """
         return f"{self.what}, {self.feeding}: {SYSTEMS[self.system]}"
@@ -60,7 +60,7 @@ class Case:
             queries = f"{filters} of {100 * self.selectivity:g} %"
         return queries if self.feeding == "paced" else f"{queries}, files of {self.file_rows:,} rows"
 
-    def made_workload(self) -> Workload:
+    def made_workload(self) -> StockWorkload:
         """Return the streams and queries."""
         if self.workload == "windowed":
             return Windowed(self.window_rows)
@@ -68,8 +68,8 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One time that the measured part went through; times in seconds."""
+class MeasuredRun:
+    """One run of the measured part; times in seconds."""
 
     rows: int
     row_queries: int
@@ -81,7 +81,7 @@ class Run:
     behind_s: float
     """How long after the last arrival the last result was out."""
     feeder_late_s: float = 0.0
-    """By how much the latest file was put there after it was due; responses count from when it was due."""
+    """The longest delay of an input file; responses count from when the file was due."""
 
     @property
     def rate(self) -> float:
@@ -90,13 +90,13 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What came of a case. `status` is ok, wrong (the results are not what they must be) or failed."""
+class CaseResult:
+    """The result of a case. `status` is ok, wrong (results differ from the expected ones) or failed."""
 
-    case: Case
+    case: StockCase
     status: str
     reason: str = ""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[MeasuredRun, ...] = ()
     session_s: float | None = None
     register_s: float | None = None
     first_s: float | None = None
@@ -126,7 +126,7 @@ class Measured:
 
     @property
     def sustained(self) -> bool | None:
-        """Whether a paced load was kept up with: what was left at its end took less than half its time."""
+        """Whether a paced load was sustained: what was left at its end took less than half its time."""
         if self.case.feeding != "paced" or not self.runs:
             return None
         return max(run.behind_s for run in self.runs) < self.case.seconds / 2
@@ -144,7 +144,7 @@ class Measured:
         return median(values) if values and None not in values else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it: the case, the medians of the runs, and the runs."""
+        """Return the case, the medians of its runs, and the runs, as JSON."""
         rates = [run.rate for run in self.runs]
         return {
             **asdict(self.case),

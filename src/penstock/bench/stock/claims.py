@@ -1,21 +1,21 @@
-"""What is required of Penstock beside stock, and whether it was so."""
+"""The required comparisons of Penstock with stock."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from penstock.bench.comparisons import Comparison
-from penstock.bench.stock.case import Measured
+from penstock.bench.stock.case import CaseResult
 from penstock.bench.stock.plan import EACH, MANY, MOST
 
 
-def comparisons(measured: Iterable[Measured]) -> list[Comparison]:
-    """Return every required comparison; those whose cases were not run have no measure."""
+def comparisons(measured: Iterable[CaseResult]) -> list[Comparison]:
+    """Return every required comparison; those whose cases were not run have no measurement."""
     cases = list(measured)
     filters = [m for m in cases if m.case.part == "filters"]
     mixed = [m for m in cases if m.case.workload == "mixed" and m.case.feeding == "drain"]
     paced = [m for m in cases if m.case.workload == "mixed" and m.case.feeding == "paced"]
 
-    def of(count: int) -> list[Measured]:
+    def of(count: int) -> list[CaseResult]:
         return [m for m in filters if m.case.queries == count]
 
     return [
@@ -29,14 +29,14 @@ def comparisons(measured: Iterable[Measured]) -> list[Comparison]:
 
 
 def _rates(
-    claim: str, required: float, ours: list[Measured], theirs: list[Measured], systems: tuple[str, ...]
+    claim: str, required: float, ours: list[CaseResult], theirs: list[CaseResult], systems: tuple[str, ...]
 ) -> Comparison:
     """Compare row-queries per second with the best of these stock systems."""
     open_claim = Comparison(claim, "at least", required)
     return _measured(open_claim, _rates_of(ours, ("penstock",)), _rates_of(theirs, systems))
 
 
-def _responses(claim: str, paced: list[Measured]) -> Comparison:
+def _responses(claim: str, paced: list[CaseResult]) -> Comparison:
     """Compare average responses with the best of stock's; a system that fell behind is compared as it was."""
     found = {
         systems: [m.avg_response if m.status == "ok" else None for m in paced if m.case.system in systems]
@@ -45,15 +45,15 @@ def _responses(claim: str, paced: list[Measured]) -> Comparison:
     return _measured(Comparison(claim, "at most", 1 / 3), found["penstock",], found[EACH])
 
 
-def _rates_of(cases: list[Measured], systems: tuple[str, ...]) -> list[float | None]:
+def _rates_of(cases: list[CaseResult], systems: tuple[str, ...]) -> list[float | None]:
     return [m.rate if m.status == "ok" else None for m in cases if m.case.system in systems]
 
 
 def _measured(claim: Comparison, ours: list[float | None], theirs: list[float | None]) -> Comparison:
-    """Divide our value by the best of theirs; None stands for a case that did not go well."""
+    """Divide our value by the best of theirs; None stands for a case that failed."""
     if not ours or not theirs:
         return replace(claim, reason="not part of this run")
     good = [value for value in theirs if value is not None]
     if ours[0] is None or not good:
-        return replace(claim, reason="a case went wrong", failed=True)
+        return replace(claim, reason="a case failed", failed=True)
     return replace(claim, measured=ours[0] / (max(good) if claim.side == "at least" else min(good)))

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from penstock.bench.stock.workload import Columns, Query, Span, Stream
+from penstock.bench.stock.workload import BenchQuery, BenchStream, Columns, EventTimeSpan
 
 VALUES = 10_000
 """`v` is uniform in 0 … 9,999."""
 
 _STEP = 1009
-"""Coprime to all ranges of `lo` in use: so many queries have distinct constants, far apart from each other."""
+"""Coprime to all ranges of `lo` in use, so that queries have distinct constants, far apart from each other."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """So many filters of this selectivity on one stream."""
+    """`count` filters of one selectivity on one stream."""
 
     count: int
     selectivity: float = 0.01
@@ -36,9 +36,9 @@ class Filters:
         return [(lo, lo + width) for lo in starts]
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
+    def streams(self) -> tuple[BenchStream, ...]:
         """One stream; the time of a row is its arrival."""
-        return (Stream("s", "k INT, v INT, sent BIGINT"),)
+        return (BenchStream("s", "k INT, v INT, sent BIGINT"),)
 
     @property
     def tables(self) -> Mapping[str, str]:
@@ -46,15 +46,17 @@ class Filters:
         return {}
 
     @cached_property
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[BenchQuery, ...]:
         """The filters."""
         texts = [f"SELECT k, v, sent FROM s WHERE v >= {lo} AND v < {hi}" for lo, hi in self.constants]
-        return tuple(Query(f"q{i}", ("s",), text, text) for i, text in enumerate(texts))
+        return tuple(BenchQuery(f"q{i}", ("s",), text, text) for i, text in enumerate(texts))
 
     def store(self, folder: Path) -> None:
         """Do nothing: there are no tables."""
 
-    def rows(self, stream: str, count: int, span: Span, sent_us: int, random: np.random.Generator) -> pa.Table:
+    def rows(
+        self, stream: str, count: int, span: EventTimeSpan, sent_us: int, random: np.random.Generator
+    ) -> pa.Table:
         """Make rows with uniform `v`."""
         return pa.table(
             {

@@ -1,4 +1,4 @@
-"""What each system promises about its results, what was done for stock, and what is not in the table, and why."""
+"""Texts of the report: guarantees of each system, how the comparison was made fair, and what was left out."""
 
 GUARANTEES = (
     (
@@ -16,9 +16,9 @@ GUARANTEES = (
     ),
     (
         "Penstock",
-        "Rows that wait and windows are kept in memory, and a result file is there as a whole or not at all. "
-        "There is no journal at the moment: after a crash a run begins anew. So stock does more here than "
-        "Penstock does: a part of its time goes into logs that Penstock does not write.",
+        "Queues and windows are kept in memory, and a result file appears as a whole or not at all. There is no "
+        "journal at the moment: after a crash a run starts again. So stock does more work than Penstock here: a "
+        "part of its time goes into logs that Penstock does not write.",
     ),
 )
 """Pairs of a system and what it guarantees."""
@@ -32,9 +32,8 @@ FAIRNESS = (
     "A result is out when the manifest that lists its file is there (stock), when the marker of its folder is "
     "there (foreachBatch), or when its file is there (Penstock). Times are read from the files afterwards. A run "
     "of a drain begins before the first rename and ends when the last file of results is out.",
-    "Before anything is measured, warm-up files go through; the start-up time is from a ready session to all "
-    "queries having answered the first of them. Memory is the peak of the Python process and of its Java, added "
-    "up.",
+    "Before anything is measured, warm-up files are processed; the start-up time is from a ready session until "
+    "all queries have answered the first of them. Memory is the sum of the peaks of Python and its Java.",
     "The number of results of every query is compared with what numpy computes from the input.",
 )
 """How the comparison is made."""
@@ -58,7 +57,7 @@ LEFT_OUT = (
 
 
 def as_dict() -> dict[str, object]:
-    """Return the texts as JSON has them."""
+    """Return the texts as JSON."""
     return {
         "guarantees": [{"system": system, "text": text} for system, text in GUARANTEES],
         "how": list(FAIRNESS),

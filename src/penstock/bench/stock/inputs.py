@@ -1,4 +1,4 @@
-"""Input files, made beforehand in a staging folder, to be renamed in: all at once, or each at its time."""
+"""Input files, prepared in a staging folder and renamed into place: all at once, or each at its time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.bench.stock.workload import Columns, Span, Workload
+from penstock.bench.stock.workload import Columns, EventTimeSpan, StockWorkload
 from penstock.workloads import Bursty, until
 
 ROWS_PER_EVENT_SECOND = 2000
-"""How dense rows are in event time, all streams together, whatever their arrival."""
+"""Rows per second of event time, all streams together, whatever their arrival."""
 
 SLOT_S = 0.5
-"""Paced rows are collected into files for so long."""
+"""Paced rows are collected into files of this many seconds."""
 
 _BEGIN_US = 1_700_000_000_000_000
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Files that belong together: renames, each due so many seconds after the start, and what is in them."""
+    """Input files of one part: renames, each with its due time in seconds after the start, and their contents."""
 
     moves: tuple[tuple[float, str, str], ...]
     rows: Mapping[str, int]
@@ -34,9 +34,9 @@ class Batch:
 
 
 class Inputs:
-    """Makes the files of a case, in order, and knows what the queries must give in the end."""
+    """Makes the files of a case, in order, and computes the expected results of the queries."""
 
-    def __init__(self, workload: Workload, folder: Path, seed: int) -> None:
+    def __init__(self, workload: StockWorkload, folder: Path, seed: int) -> None:
         self._workload = workload
         self._folder = folder
         self._random = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ class Inputs:
         ]
         arrivals = []
         for slot in range(slots):
-            # A stream of several has a heartbeat at least, so that it never holds the others back
+            # With several streams, each has at least a heartbeat, so that it never holds the others back
             least = 1 if len(self._names) > 1 else 0
             rows = {name: max(int(some[slot]), least) for name, some in zip(self._names, counts, strict=True)}
             arrivals.append((float(edges[slot + 1]), {name: n for name, n in rows.items() if n}))
@@ -84,7 +84,7 @@ class Inputs:
         rows = dict.fromkeys(self._names, 0)
         for due_s, counts in arrivals:
             length = sum(counts.values()) * 1_000_000 // ROWS_PER_EVENT_SECOND + 2
-            span = Span(self._event_us, self._event_us + length)
+            span = EventTimeSpan(self._event_us, self._event_us + length)
             for name, count in counts.items():
                 moves.append((due_s, *self._file(name, count, span, self._sent_us + round(due_s * 1e6))))
                 rows[name] += count
@@ -94,7 +94,7 @@ class Inputs:
         self._sent_us += round(max(due_s for due_s, *_ in moves) * 1e6)
         return Batch(tuple(moves), rows, self._outputs - before, sent_us)
 
-    def _file(self, stream: str, count: int, span: Span, sent_us: int) -> tuple[str, str]:
+    def _file(self, stream: str, count: int, span: EventTimeSpan, sent_us: int) -> tuple[str, str]:
         table = self._workload.rows(stream, count, span, sent_us, self._random)
         self._made[stream].append(table)
         self._files += 1

@@ -1,4 +1,4 @@
-"""What came out, when: read from the files alone, for both systems.
+"""Results and the times of their commits, read from the output files of both systems.
 
 A result is out when its file is committed. Stock's file sink commits a micro-batch with a manifest in
 `_spark_metadata` that lists its files; a batch written inside foreachBatch is committed with its `_SUCCESS`;
@@ -21,8 +21,8 @@ from penstock.sinks.folder import staged_in
 
 
 @dataclass(frozen=True)
-class Output:
-    """A file of results: when it was committed, rows by query, and which arrival times how often."""
+class ResultFile:
+    """A file of results: its commit time, rows by query, and arrival times with their counts."""
 
     committed: float
     counts: Mapping[str, int]
@@ -44,20 +44,20 @@ def manifests(folder: Path) -> dict[str, float]:
     return found
 
 
-def one_each(out: Path) -> Iterator[Output]:
+def one_each(out: Path) -> Iterator[ResultFile]:
     """Yield what stock queries wrote, a folder each."""
     for folder in sorted(out.iterdir()):
         for name, committed in manifests(folder).items():
             yield _read(folder / name, committed, folder.name)
 
 
-def grouped(out: Path) -> Iterator[Output]:
+def grouped(out: Path) -> Iterator[ResultFile]:
     """Yield what one stock query wrote for all, told apart by a column `q`."""
     for name, committed in manifests(out / "all").items():
         yield _read(out / "all" / name, committed, "", by="q")
 
 
-def fan_out(out: Path) -> Iterator[Output]:
+def fan_out(out: Path) -> Iterator[ResultFile]:
     """Yield what foreachBatch wrote: a folder for every query and batch."""
     for marker in sorted(out.glob("*/batch=*/_SUCCESS")):
         committed = marker.stat().st_mtime
@@ -65,7 +65,7 @@ def fan_out(out: Path) -> Iterator[Output]:
             yield _read(file, committed, marker.parent.parent.name)
 
 
-def penstock(out: Path) -> Iterator[Output]:
+def penstock(out: Path) -> Iterator[ResultFile]:
     """Yield what Penstock's jobs wrote: files of groups, told apart by a column, and files of single queries.
 
     They are published to the folders of queries at the end; those copies do not count.
@@ -78,7 +78,7 @@ def penstock(out: Path) -> Iterator[Output]:
             yield _read(staged.path, committed, staged.place)
 
 
-READERS: Mapping[str, Callable[[Path], Iterator[Output]]] = {
+READERS: Mapping[str, Callable[[Path], Iterator[ResultFile]]] = {
     "each-fifo": one_each,
     "each-fair": one_each,
     "fan-out": fan_out,
@@ -88,7 +88,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Output]]] = {
 """How to read the results of each system."""
 
 
-def _read(file: Path, committed: float, query: str, by: str | None = None) -> Output:
+def _read(file: Path, committed: float, query: str, by: str | None = None) -> ResultFile:
     columns = ["sent"] if by is None else ["sent", by]
     # Read as a file, not as a data set: the name of a folder above it must not become a column
     table = pq.ParquetFile(file).read(columns=columns)
@@ -98,14 +98,14 @@ def _read(file: Path, committed: float, query: str, by: str | None = None) -> Ou
     else:
         pairs = pc.value_counts(table.column(by)).to_pylist()
         counts = {_name(pair["values"]): pair["counts"] for pair in pairs}
-    return Output(committed, counts, values.astype(np.int64), weights.astype(np.int64))
+    return ResultFile(committed, counts, values.astype(np.int64), weights.astype(np.int64))
 
 
 def _name(value: int | str) -> str:
     return value if isinstance(value, str) else f"q{value}"
 
 
-def totals(outputs: list[Output]) -> dict[str, int]:
+def totals(outputs: list[ResultFile]) -> dict[str, int]:
     """Return the number of results by query."""
     found: dict[str, int] = {}
     for output in outputs:
@@ -114,12 +114,12 @@ def totals(outputs: list[Output]) -> dict[str, int]:
     return found
 
 
-def between(outputs: list[Output], start: float, end: float) -> list[Output]:
+def between(outputs: list[ResultFile], start: float, end: float) -> list[ResultFile]:
     """Return the files that were committed from `start` on and before `end`."""
     return [output for output in outputs if start <= output.committed < end]
 
 
-def responses_since(outputs: list[Output], start: float, sent_us: int = 0) -> Responses:
+def responses_since(outputs: list[ResultFile], start: float, sent_us: int = 0) -> Responses:
     """Return how long results took from the arrival of their rows: at `start` those whose `sent` is `sent_us`."""
     if not outputs:
         return Responses(0, None, None, None, None)

@@ -1,4 +1,4 @@
-"""Penstock, as the benchmark runs it: a script over the same folders, results to files."""
+"""Penstock as the benchmark runs it: a script over the same folders, with results in files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 from penstock.spark import Running, started
 from penstock.spark.session import spark_session
 
@@ -18,7 +18,7 @@ def penstock_session(heap: str) -> Iterator[SparkSession]:
         yield spark
 
 
-def script_of(workload: Workload, folder: Path) -> str:
+def script_of(workload: StockWorkload, folder: Path) -> str:
     """Return the script: streams, tables, queries. Files of jobs stay as they are: they say when results came.
 
     >>> from penstock.bench.stock.filters import Filters
@@ -38,10 +38,10 @@ def script_of(workload: Workload, folder: Path) -> str:
     return "\n".join([*lines, "SET publish = '0 s';"])
 
 
-class Penstock:
+class PenstockSystem:
     """A running script."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
         self._spark = spark
         self._script = script_of(workload, folder)
         self._out = folder / "out"
@@ -49,7 +49,7 @@ class Penstock:
 
     def start(self) -> None:
         """Start all queries."""
-        # Nobody leaves the block: the process ends with the case
+        # The context is never left: the process ends with the case
         self._block = started(self._script, out=self._out, spark=self._spark)
         self._running = self._block.__enter__()
 

@@ -1,9 +1,9 @@
-"""Which cases there are: the whole benchmark, and the quick one."""
+"""The cases of the full benchmark and of the quick one."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from penstock.bench.stock.case import Case
+from penstock.bench.stock.case import StockCase
 
 PARTS = {
     "filters": "parameterised filters, N = 1 to 1,000",
@@ -20,13 +20,13 @@ MANY = 50
 MOST = 1000
 
 
-def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> list[Case]:
+def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> list[StockCase]:
     """Return the cases of these parts, in the order in which they run.
 
-    A paced case comes after the drained one that its load is taken from, which is put in if it is not there.
-    Without `repeat`, each case has its own.
+    A paced case comes after the drained one that its load is taken from, which is added if it is missing. Without
+    `repeat`, each case has its own.
     """
-    cases: list[Case] = []
+    cases: list[StockCase] = []
     for case in _quick() if quick else _whole():
         if case.part not in parts:
             continue
@@ -37,18 +37,18 @@ def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> l
     return list(dict.fromkeys(replace(case, repeat=repeat or case.repeat) for case in cases))
 
 
-def load_source(case: Case) -> Case | None:
+def load_source(case: StockCase) -> StockCase | None:
     """Return the case whose rate the load of a paced case is taken from."""
     if case.feeding != "paced":
         return None
-    usual = Case(case.part, case.system)
+    usual = StockCase(case.part, case.system)
     if case.workload == "windowed":
         return replace(case, system="each-fifo", feeding="drain")
     part = "mixed" if case.workload == "mixed" else "filters"
     return replace(case, part=part, system="each-fifo", feeding="drain", load=usual.load, seconds=usual.seconds)
 
 
-def _whole() -> Iterator[Case]:
+def _whole() -> Iterator[StockCase]:
     for count, systems in (
         (1, ("each-fifo", "penstock")),
         (10, (*EACH, "fan-out", "grouped", "penstock")),
@@ -56,30 +56,30 @@ def _whole() -> Iterator[Case]:
         (200, ("grouped", "penstock")),
         (MOST, ("grouped", "penstock")),
     ):
-        yield from (Case("filters", system, queries=count) for system in systems)
-    few = Case("sizes", "", queries=10)
+        yield from (StockCase("filters", system, queries=count) for system in systems)
+    few = StockCase("sizes", "", queries=10)
     others = [replace(few, selectivity=share) for share in (0.001, 0.1, 0.5)]
     others += [replace(few, file_rows=rows) for rows in (1_000, 100_000)]
     for other in others:
         yield from (replace(other, system=system) for system in ("each-fifo", "grouped", "penstock"))
-    mixed = Case("mixed", "", workload="mixed", queries=40, files=10)
+    mixed = StockCase("mixed", "", workload="mixed", queries=40, files=10)
     yield from (replace(mixed, system=system) for system in (*EACH, "penstock"))
     for system in ("each-fifo", "fan-out", "grouped", "penstock"):
-        yield Case("paced", system, queries=MANY, feeding="paced")
+        yield StockCase("paced", system, queries=MANY, feeding="paced")
     for system in (*EACH, "penstock"):
         yield replace(mixed, part="paced", system=system, feeding="paced")
     for length in (1_000, 10_000, 100_000, 1_000_000):
-        windowed = Case("windows", "", workload="windowed", files=5, seconds=20.0, window_rows=length)
+        windowed = StockCase("windows", "", workload="windowed", files=5, seconds=20.0, window_rows=length)
         for feeding in ("drain", "paced"):
             yield from (replace(windowed, system=system, feeding=feeding) for system in ("each-fifo", "penstock"))
     for count in (1, 10, 100, 500, 1000, 2000, 5000):
-        yield Case("cost", "penstock", queries=count)
+        yield StockCase("cost", "penstock", queries=count)
 
 
-def _quick() -> Iterator[Case]:
-    """Yield what fits into five minutes on two cores: the filters, with a small backlog.
+def _quick() -> Iterator[StockCase]:
+    """Yield the cases that fit into five minutes on two cores: the filters, with a small backlog.
 
-    Forty mixed queries alone take stock longer than that to start and to get warm.
+    Forty mixed queries alone take stock longer than that to start and warm up.
     """
     for count, systems in (
         (1, ("each-fifo", "penstock")),
@@ -88,4 +88,4 @@ def _quick() -> Iterator[Case]:
     ):
         for system in systems:
             slow = system in EACH and count == MANY
-            yield Case("filters", system, queries=count, files=10, warm_files=2, repeat=1 if slow else 2)
+            yield StockCase("filters", system, queries=count, files=10, warm_files=2, repeat=1 if slow else 2)

@@ -1,4 +1,4 @@
-"""The benchmark as a whole: case after case, each in its process, then what came of it."""
+"""The benchmark as a whole: runs the cases, each in a process of its own, and evaluates them."""
 
 import math
 import tempfile
@@ -11,40 +11,42 @@ from typing import Any
 from penstock.bench.machine import described, scratch
 from penstock.bench.processes import in_a_process
 from penstock.bench.stock import guarantees
-from penstock.bench.stock.case import Case, Measured, Run
+from penstock.bench.stock.case import CaseResult, MeasuredRun, StockCase
 from penstock.bench.stock.claims import comparisons
 from penstock.bench.stock.inputs import Batch, Inputs
 from penstock.bench.stock.outputs import READERS, between, responses_since, totals
 from penstock.bench.stock.plan import load_source
-from penstock.bench.stock.workload import Workload, row_queries
+from penstock.bench.stock.workload import StockWorkload, row_queries
 from penstock.errors import RunError
 
 HEAP = "4g"
-"""Java's heap, the same for all."""
+"""Java's heap, the same for all systems."""
 
 LIMIT_S = 1800.0
 """A case that takes longer has failed."""
 
 CLOCK_S = 0.05
-"""By how much the time of a file may be behind the clock."""
+"""Tolerance between the time of a file and the clock."""
 
 Stage = Callable[[str], object]
 
 
 def run_cases(
-    cases: Iterable[Case],
+    cases: Iterable[StockCase],
     on_stage: Stage,
-    on_case: Callable[[Measured], object],
+    on_case: Callable[[CaseResult], object],
     on_begin: Callable[[str], object] = lambda name: None,
     limit_s: float = LIMIT_S,
 ) -> None:
-    """Run cases one after the other and hand over what each gave; paced ones take their load from earlier ones."""
-    rates: dict[Case, float] = {}
+    """Run cases one after the other and report each result; paced ones take their load from earlier ones."""
+    rates: dict[StockCase, float] = {}
     for case in cases:
         on_begin(case.name)
         source = load_source(case)
         if source is not None and source not in rates:
-            measured = Measured(case, "failed", "its load is a share of what stock drained, and that failed")
+            measured = CaseResult(
+                case, "failed", "its load is a share of the rate that stock drained, and that case failed"
+            )
         else:
             offered = None if source is None else case.load * rates[source]
             measured = measure(case, offered, on_stage, limit_s)
@@ -53,8 +55,8 @@ def run_cases(
         on_case(measured)
 
 
-def measure(case: Case, offered: float | None, on_stage: Stage, limit_s: float = LIMIT_S) -> Measured:
-    """Make the input of a case, run it in a process, and read what came out."""
+def measure(case: StockCase, offered: float | None, on_stage: Stage, limit_s: float = LIMIT_S) -> CaseResult:
+    """Make the input of a case, run it in a process, and evaluate its output."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", dir=scratch(), ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -72,16 +74,16 @@ def measure(case: Case, offered: float | None, on_stage: Stage, limit_s: float =
             on_stage("starting Spark")
             found = in_a_process("penstock.bench.stock.worker", spec, limit_s=limit_s, on_stage=on_stage)
         except RunError as error:
-            return Measured(case, "failed", str(error), offered=offered, took_s=time.monotonic() - began)
-        on_stage("reading what came out")
+            return CaseResult(case, "failed", str(error), offered=offered, took_s=time.monotonic() - began)
+        on_stage("reading the output")
         measured = _evaluated(case, workload, inputs, [batch for _, batch in batches], found, folder / "out")
     return replace(measured, offered=offered, took_s=time.monotonic() - began)
 
 
-def _batches(case: Case, inputs: Inputs, offered: float | None) -> list[tuple[str, Batch]]:
-    """Return what goes in: warm-up files one by one, then the measured part as often as it is repeated.
+def _batches(case: StockCase, inputs: Inputs, offered: float | None) -> list[tuple[str, Batch]]:
+    """Return the input batches: warm-up files one by one, then the measured part as often as it is repeated.
 
-    It is made in the order in which it goes in, as event times must rise. Windows are filled after the first file.
+    They are made in the order in which they are fed, as event times must rise. Windows are filled after the first.
     """
     batches = []
     for i in range(case.warm_files):
@@ -98,13 +100,18 @@ def _batches(case: Case, inputs: Inputs, offered: float | None) -> list[tuple[st
 
 
 def _evaluated(
-    case: Case, workload: Workload, inputs: Inputs, batches: list[Batch], found: dict[str, Any], out: Path
-) -> Measured:
-    """Compare results with what they must be; if they are right, compute the figures of each measured part."""
+    case: StockCase,
+    workload: StockWorkload,
+    inputs: Inputs,
+    batches: list[Batch],
+    found: dict[str, Any],
+    out: Path,
+) -> CaseResult:
+    """Compare results with the expected ones; if they agree, compute the figures of each measured part."""
     outputs = list(READERS[case.system](out))
     wrong = _difference(inputs.expected(), totals(outputs))
     if wrong:
-        return Measured(case, "wrong", wrong)
+        return CaseResult(case, "wrong", wrong)
     times = found["batches"]
     ends = [*(each["start"] for each in times[1:]), math.inf]
     runs = []
@@ -115,12 +122,12 @@ def _evaluated(
         figures = responses_since(files, start, batch.sent_us)
         if figures.outputs != batch.outputs:
             came = f"{figures.outputs:,} results came in a part that has {batch.outputs:,}"
-            return Measured(case, "wrong", f"{came}: the system said too early that it was through")
+            return CaseResult(case, "wrong", f"{came}: the system reported too early that all was processed")
         if figures.min is not None and figures.min < -CLOCK_S:
             came = f"a result came {-figures.min:.2f} s before its row"
-            return Measured(case, "wrong", f"{came}: the times of arrival are wrong")
+            return CaseResult(case, "wrong", f"{came}: the times of arrival are wrong")
         runs.append(
-            Run(
+            MeasuredRun(
                 rows=sum(batch.rows.values()),
                 row_queries=row_queries(workload, batch.rows),
                 outputs=figures.outputs,
@@ -132,7 +139,7 @@ def _evaluated(
                 feeder_late_s=noted["late_s"],
             )
         )
-    return Measured(
+    return CaseResult(
         case,
         "ok",
         "",
@@ -145,7 +152,7 @@ def _evaluated(
 
 
 def _difference(expected: dict[str, int], got: dict[str, int]) -> str:
-    """Return in words which queries have other numbers of results than they must have; nothing if none has.
+    """Return a message about queries with a wrong number of results; an empty text if there are none.
 
     >>> _difference({"q0": 3, "q1": 2}, {"q0": 3, "q1": 1})
     '1 of 2 queries have a wrong number of results: q1 has 1, not 2'
@@ -157,8 +164,8 @@ def _difference(expected: dict[str, int], got: dict[str, int]) -> str:
     return f"{len(wrong)} of {len(expected)} queries have a wrong number of results: {some}"
 
 
-def document(measured: list[Measured], *, quick: bool, interrupted: bool, seconds: float) -> dict[str, Any]:
-    """Return all that the benchmark found, as JSON has it."""
+def document(measured: list[CaseResult], *, quick: bool, interrupted: bool, seconds: float) -> dict[str, Any]:
+    """Return all results of the benchmark as a JSON document."""
     return {
         "benchmark": "stock",
         "machine": described(HEAP),

@@ -1,4 +1,4 @@
-"""Stock Structured Streaming, in the ways in which people run many queries on it."""
+"""Stock Structured Streaming, with the usual ways to run many queries on it."""
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import WATERMARK
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 
 
 @contextmanager
 def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
-    """Open a local session with Spark's defaults, but for what the report says."""
+    """Open a local session with Spark's defaults, except for what the report lists."""
     builder = (
         SparkSession.builder.master("local[*]")
         .appName("penstock-bench")
@@ -41,9 +41,9 @@ def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
 
 
 class Stock:
-    """What all ways have in common: sources and tables as views, sinks, and the wait until all is processed."""
+    """Base of all variants: sources and tables as views, sinks, and waiting until all is processed."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
         self._spark = spark
         self._workload = workload
         self._folder = folder
@@ -77,7 +77,7 @@ class Stock:
 class OneEach(Stock):
     """A streaming query for every query; with FAIR scheduling, a pool for each."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path, *, fair: bool) -> None:
+    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path, *, fair: bool) -> None:
         super().__init__(spark, workload, folder)
         self._fair = fair
 
@@ -125,6 +125,6 @@ class Grouped(Stock):
         self._to_files(joined.select("q", "k", "v", "sent"), "all")
 
 
-def _filters(workload: Workload) -> Filters:
+def _filters(workload: StockWorkload) -> Filters:
     assert isinstance(workload, Filters), "only filters that differ in constants can be grouped by hand"
     return workload

@@ -1,4 +1,4 @@
-"""One join of two windows, of so many rows each: what a probe costs against the length of the window."""
+"""One join of two windows of a given length: the cost of a probe by the length of the window."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from penstock.bench.stock.mixed import Join, join_query, pairs
-from penstock.bench.stock.workload import Columns, Span, Stream
+from penstock.bench.stock.mixed import WindowJoin, join_query, pairs
+from penstock.bench.stock.workload import BenchStream, Columns, EventTimeSpan
 
 
 class Windowed:
     """A join on `k` of streams that have a thousand rows each in a second of event time.
 
-    There are as many keys as rows in a window, so that a row finds one other in the mean, whatever the length.
+    There are as many keys as rows in a window, so that a row finds one other on average, whatever the length.
     """
 
     streams = (
-        Stream("a", "t TIMESTAMP, k INT, x INT, sent BIGINT", timestamp="t"),
-        Stream("b", "t TIMESTAMP, k INT, z INT, sent BIGINT", timestamp="t"),
+        BenchStream("a", "t TIMESTAMP, k INT, x INT, sent BIGINT", timestamp="t"),
+        BenchStream("b", "t TIMESTAMP, k INT, z INT, sent BIGINT", timestamp="t"),
     )
     tables: Mapping[str, str] = {}
 
@@ -27,7 +27,7 @@ class Windowed:
             raise ValueError(f"a window has whole thousands of rows, not {rows}")
         self._keys = rows
         seconds = rows // 1000
-        self._join = Join(
+        self._join = WindowJoin(
             "a.k, a.x, b.z",
             ("k",),
             seconds,
@@ -42,7 +42,9 @@ class Windowed:
     def store(self, folder: Path) -> None:
         """Write nothing: there are no stored tables."""
 
-    def rows(self, stream: str, count: int, span: Span, sent_us: int, random: np.random.Generator) -> pa.Table:
+    def rows(
+        self, stream: str, count: int, span: EventTimeSpan, sent_us: int, random: np.random.Generator
+    ) -> pa.Table:
         """Make rows whose times rise evenly through the span, the heartbeat last."""
         times = np.linspace(span.first, span.end - 2, count).astype(np.int64)
         times[-1] = span.end - 1

@@ -1,4 +1,4 @@
-"""One case in a process of its own: start the queries, warm them, feed them, note the times.
+"""Runs one case in a process of its own: starts the queries, warms up, feeds input, records the times.
 
 ``python -m penstock.bench.stock.worker`` reads a spec from stdin. Nothing else happens in this process: input is
 made before, results are read afterwards, so that memory and processor are the system's own.
@@ -16,27 +16,27 @@ from pyspark.sql import SparkSession
 
 from penstock.bench.machine import peak_bytes
 from penstock.bench.processes import Reporter
-from penstock.bench.stock.case import Case
-from penstock.bench.stock.penstock_system import Penstock, penstock_session
+from penstock.bench.stock.case import StockCase
+from penstock.bench.stock.penstock_system import PenstockSystem, penstock_session
 from penstock.bench.stock.stock_systems import FanOut, Grouped, OneEach, stock_session
-from penstock.bench.stock.workload import Workload
+from penstock.bench.stock.workload import StockWorkload
 
 
 class System(Protocol):
-    """What runs the queries."""
+    """A system that runs the queries."""
 
     def start(self) -> None:
         """Start all queries."""
 
     def settle(self) -> None:
-        """Return when everything that is there is out."""
+        """Return when all input so far is processed and written."""
 
 
 def main() -> None:
     """Run the case that stdin has."""
     spec = json.load(sys.stdin)
     reporter = Reporter()
-    case = Case(**spec["case"])
+    case = StockCase(**spec["case"])
     began = time.time()
     with _session(case, spec["heap"]) as spark:
         session_s = time.time() - began
@@ -49,18 +49,18 @@ def main() -> None:
         peak = peak_bytes(os.getpid())
         found = {"session_s": session_s, "register_s": register_s, "batches": times, "peak_bytes": peak}
         reporter.result(found)
-        os._exit(0)  # stopping fifty queries takes long, and what they write at the end is not measured
+        os._exit(0)  # stopping fifty queries takes long, and is not measured
 
 
-def _session(case: Case, heap: str) -> AbstractContextManager[SparkSession]:
+def _session(case: StockCase, heap: str) -> AbstractContextManager[SparkSession]:
     if case.system == "penstock":
         return penstock_session(heap)
     return stock_session(heap, fair=case.system == "each-fair")
 
 
-def _system(case: Case, workload: Workload, spark: SparkSession, folder: Path) -> System:
+def _system(case: StockCase, workload: StockWorkload, spark: SparkSession, folder: Path) -> System:
     if case.system == "penstock":
-        return Penstock(spark, workload, folder)
+        return PenstockSystem(spark, workload, folder)
     if case.system == "grouped":
         return Grouped(spark, workload, folder)
     if case.system == "fan-out":
@@ -69,7 +69,7 @@ def _system(case: Case, workload: Workload, spark: SparkSession, folder: Path) -
 
 
 def _fed(system: System, batches: list[dict[str, Any]], reporter: Reporter) -> list[dict[str, float]]:
-    """Feed all batches, the warm-up first; return when each began and when the system said that it was through."""
+    """Feed all batches, the warm-up first; return when each began and when the system reported it as processed."""
     times = []
     for batch in batches:
         reporter.stage(batch["stage"])

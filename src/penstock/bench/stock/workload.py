@@ -1,4 +1,4 @@
-"""What a workload is: streams, stored tables, queries in both tongues, and how many rows they must give."""
+"""The interface of a workload: streams, stored tables, queries for both systems, and expected results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ Columns = Mapping[str, Column]
 
 
 @dataclass(frozen=True)
-class Stream:
-    """A stream of parquet files: its columns as SQL says them, and which of them is the event time."""
+class BenchStream:
+    """A stream of parquet files: its columns in SQL, and which of them is the event time."""
 
     name: str
     columns: str
@@ -24,8 +24,8 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Query:
-    """A query: the streams it reads, and its SELECT as Penstock and as Spark have it."""
+class BenchQuery:
+    """A query: the streams it reads, and its SELECT for Penstock and for Spark."""
 
     name: str
     reads: tuple[str, ...]
@@ -34,18 +34,18 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Span:
+class EventTimeSpan:
     """The event times of a file, in microseconds: from `first` up to, but without, `end`."""
 
     first: int
     end: int
 
 
-class Workload(Protocol):
+class StockWorkload(Protocol):
     """Streams, tables and queries."""
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
+    def streams(self) -> tuple[BenchStream, ...]:
         """The streams."""
 
     @property
@@ -53,19 +53,21 @@ class Workload(Protocol):
         """The stored tables: their columns by name."""
 
     @property
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[BenchQuery, ...]:
         """The queries."""
 
     def store(self, folder: Path) -> None:
         """Write the stored tables, each as ``folder/NAME.parquet``."""
 
-    def rows(self, stream: str, count: int, span: Span, sent_us: int, random: np.random.Generator) -> pa.Table:
+    def rows(
+        self, stream: str, count: int, span: EventTimeSpan, sent_us: int, random: np.random.Generator
+    ) -> pa.Table:
         """Make the rows of a file that arrives `sent_us` after the start of its batch."""
 
     def expected(self, rows: Mapping[str, Columns]) -> dict[str, int]:
         """Return how many results each query has, given all rows of the streams."""
 
 
-def row_queries(workload: Workload, rows: Mapping[str, int]) -> int:
-    """Return rows × queries: for each query, the rows of the streams that it reads."""
+def row_queries(workload: StockWorkload, rows: Mapping[str, int]) -> int:
+    """Return the number of row-queries: the sum over queries of the rows that each reads."""
     return sum(rows[stream] for query in workload.queries for stream in query.reads)

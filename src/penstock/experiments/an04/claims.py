@@ -1,8 +1,8 @@
 """What AN04 says of Figures 6 to 10, and the ranges by which that is judged.
 
-The ranges come from the paper's words, not from what was measured: "about" so many per cent of resources is right
-within half a step between its levels, a printed gain or error within a tenth or half of its last digit, whichever
-is more, and "almost 8" is 7 to 8. For words such as "almost certain" the number stands in the claim.
+The ranges come from the paper's words, not from what was measured: "about" a percentage of resources holds within
+half a step between its levels, a printed gain or error within a tenth or half of its last digit, whichever is
+more, and "almost 8" is 7 to 8. For words such as "almost certain" the number stands in the claim.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ def _figure_6() -> list[Claim]:
 def _figure_7(levels: Sequence[Level]) -> list[Claim]:
     shares = {level.resources: 100 * level.gaining for level in levels}
     half = passing(levels, 0.5)
-    if half is None:  # so many gain everywhere, or nowhere
+    if half is None:  # half of the queries gain everywhere, or nowhere
         half = max((level.resources for level in levels if level.gaining >= 0.5), default=0.0)
     x, y = np.array([(resources, share) for resources, share in shares.items() if resources >= 0.3]).T
     off_line = float(np.abs(y - np.polyval(np.polyfit(x, y, 1), x)).max())
@@ -61,7 +61,7 @@ def _figure_7(levels: Sequence[Level]) -> list[Claim]:
 
 
 def passing(levels: Sequence[Level], share: float) -> float | None:
-    """Return the resources at which so many queries gain, on a straight line between levels; None if nowhere."""
+    """Return the resources at which this share of queries gains, interpolated between levels; None if nowhere."""
     for above, below in pairwise(levels):
         if above.gaining < share <= below.gaining:
             part = (share - above.gaining) / (below.gaining - above.gaining)

@@ -20,7 +20,7 @@ _AT_ONCE = 24
 """Rates and resources that are tried with the same windows and selectivities."""
 _STARTS = 8
 _STEP = 0.5, 0.02, 1.5
-"""How far a step goes in powers of ten: at first, at least, at most; farther after a gain, less far after none."""
+"""Length of a step in powers of ten: first, minimum, maximum; longer after a gain, shorter after none."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Hard:
         return 1 - self.heuristic.rate / self.best.rate
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the problem as JSON."""
         problem = self.problem
         return {
             "error": self.error,
@@ -76,10 +76,10 @@ KINDS: Mapping[str, Callable[[np.random.Generator], Space]] = {
 
 
 def worst(space: Callable[[np.random.Generator], Space], steps: int, random: np.random.Generator) -> Hard:
-    """Return the hardest problem found in so many steps.
+    """Return the hardest problem found in `steps` steps.
 
-    A fourth of them draw at random. The others walk uphill from the worst of these, in turn; three times half of
-    the walks, those that came less far, are given up.
+    A quarter of the steps draw at random. The others climb from the worst of these points, in turn; three times,
+    the worse half of the climbs is given up.
     """
     drawn = max(1, steps // 4)
     spaces = (space(random) for _ in range(drawn))

@@ -1,4 +1,4 @@
-"""All of AN04's figures from 6 on, with its claims beside what is found here."""
+"""AN04's figures from 6 on, and its claims compared with what is measured."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _POINTS = 150
 
 
 def reproduced(queries: int, seed: int, steps: int, on_stage: Callable[[str], object]) -> dict[str, Any]:
-    """Return the figures, the claims and the hardest problems, as JSON has them; without steps, none of these."""
+    """Return figures, claims and the hardest problems as a JSON document; without steps, there are no problems."""
     begun = time.perf_counter()
     on_stage(f"{queries:,} random queries at {len(LEVELS)} levels of resources")
     levels = study(queries, seed)
@@ -41,6 +41,6 @@ def reproduced(queries: int, seed: int, steps: int, on_stage: Callable[[str], ob
 
 
 def figure_6() -> dict[str, list[float]]:
-    """Return the rates of plans a, b and c, in results a second, at join costs from half a millisecond to 100."""
+    """Return the rates of plans a, b and c, in results per second, at join costs from 0.5 to 100 ms."""
     costs = np.geomspace(*_COSTS_MS, _POINTS).tolist()
     return {"join_cost_ms": costs, **{name: [planned(name, cost).rate for cost in costs] for name in FIRST}}

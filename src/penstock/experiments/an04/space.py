@@ -1,4 +1,4 @@
-"""Where problems are looked for: a problem is a point, the logarithms of its numbers."""
+"""The search space of problems: a problem is a point, the logarithms of its numbers."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,7 +9,7 @@ from penstock.experiments.an04.study import SELECTIVITIES, WINDOWS
 from penstock.optimizer.sets import Floats
 
 SIZES = 1.0, 10_000.0
-"""Windows, in tuples, and rates, in tuples a second."""
+"""Windows, in tuples, and rates, in tuples per second."""
 SHARES = 0.0001, 1.0
 """Selectivities."""
 RESOURCES = 0.01, 0.9
@@ -42,13 +42,13 @@ class Space:
         return len(self.streams) + len(self.pairs)
 
     def anywhere(self, random: np.random.Generator, count: int) -> Floats:
-        """Return so many points at random."""
+        """Return `count` points at random."""
         points = random.uniform(self.low[:, None], self.high[:, None], (len(self.low), count))
         points[: self.shared] = points[: self.shared, :1]
         return points
 
     def near(self, random: np.random.Generator, point: Floats, count: int, step: float) -> Floats:
-        """Return so many points that differ from this one by about a step, each in a few of its numbers."""
+        """Return `count` points that differ from this one by about a step, each in a few of its numbers."""
         moves = random.normal(0, step, (len(point), count)) * (random.random((len(point), count)) < 0.4)
         moves[: self.shared] = moves[: self.shared, :1] * (random.random((self.shared, 1)) < 0.4)
         return np.clip(point[:, None] + moves, self.low[:, None], self.high[:, None])

@@ -1,4 +1,4 @@
-"""AN04 section 6: random joins of five streams, with less and less to run them on."""
+"""AN04 section 6: random joins of five streams, with fewer and fewer resources."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -41,17 +41,17 @@ class Level:
     """By how much the exact method differs from listing all plans, at most."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the level as JSON."""
         return asdict(self)
 
 
 def sets_of(windows: Mapping[str, float], selectivities: Mapping[tuple[str, str], float]) -> Sets:
-    """Return the arrays of queries that differ in their rates only; a join takes a second a tuple."""
+    """Return the arrays of queries that differ in their rates only; a join takes a second per tuple."""
     return Sets.of(JoinProblem(dict.fromkeys(windows, 1.0), windows, selectivities, join_cost=1.0))
 
 
 def study(queries: int, seed: int) -> list[Level]:
-    """Return the figures of so many random queries at every level."""
+    """Return the results of random queries at every level of resources."""
     sets = sets_of(WINDOWS, SELECTIVITIES)
     rates = np.random.default_rng(seed).uniform(*RATES, (sets.n, queries))
     full = rates / np.array(list(WINDOWS.values()))[:, None]

@@ -7,8 +7,8 @@ from penstock.experiments.bbdm03.claims import Memory, judged
 from penstock.experiments.bbdm03.studies import QUANTUM
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell
 
 PAPER = "BBDM03"
 LOAD = 0.95
@@ -25,13 +25,13 @@ PLANS = {
 POLICIES = ("chain", "greedy", "fifo", "round_robin", QUANTUM)
 NAMES = {"round_robin": "round robin, by tuples", QUANTUM: "round robin"}
 SLOWER = 4.0
-"""So many times as slow is the last operator in a second look at round robin."""
+"""How many times as slow the last operator is in additional runs, which explain round robin."""
 
 NOTES = (
     "The paper's digits are damaged: costs, selectivities, windows, the flows' figures and the load (0.95 at the "
     "mean rate, at which bursts build queues up) are declared here. Its figures' numbers cannot be read.",
     "Round robin gives each operator that is ready the same time, one mean gap between arrivals (10 ms), and a "
-    "tuple that is not done goes on in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
+    "tuple that is not done continues in the next turn. 'By tuples' is the simulator's: a turn is one tuple.",
     "The other policies decide again after every tuple at an operator; the paper preempts them every time unit.",
     "A number over several runs is the worst of them, where a claim says so, else their geometric mean.",
 )
@@ -43,27 +43,27 @@ REAL = (
 NO_TRACE = "No trace was given: only synthetic arrivals were run, and claims on the real data have no measure."
 
 
-def experiment(settings: Settings) -> "Chain":
+def experiment(settings: ReproductionSettings) -> "BBDM03Experiment":
     """Return the experiment."""
-    return Chain(settings)
+    return BBDM03Experiment(settings)
 
 
-class Chain:
+class BBDM03Experiment:
     """Five plans, two kinds of arrivals, five policies."""
 
     title = "Chain: queue size over time (BBDM03 §5)"
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReproductionSettings) -> None:
         self.trace = None if settings.trace is None else str(settings.trace.resolve())
         self.seeds = [settings.seed] if settings.quick else [settings.seed, settings.seed + 1]
         self.tuples = 6_000 if settings.quick else 30_000
         self.notes = (*NOTES, NO_TRACE if self.trace is None else REAL)
 
-    def cells(self) -> list[Cell]:
-        """Return every plan, kind of arrivals, seed and policy, and the second look with slower last operators."""
+    def cells(self) -> list[SweepCell]:
+        """Return every plan, kind of arrivals, seed and policy, and the runs with slower last operators."""
         return [cell for _, cell in self._runs()]
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
         memory: Memory = {}
         for (plan, kind, policy), cell in self._runs():
@@ -71,7 +71,7 @@ class Chain:
             memory.setdefault((plan, kind), {}).setdefault(policy, []).append((result["mean"], result["peak"]))
         return judged(memory)
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return queue size over time, of the first seed."""
         drawn: dict[tuple[str, str], dict[str, list[tuple[Any, float]]]] = {}
         for (plan, kind, policy), cell in self._runs():
@@ -84,7 +84,7 @@ class Chain:
             for (plan, kind), lines in drawn.items()
         ]
 
-    def _runs(self) -> Iterator[tuple[tuple[str, str, str], Cell]]:
+    def _runs(self) -> Iterator[tuple[tuple[str, str, str], SweepCell]]:
         for kind, seed, trace in self._arrivals():
             for plan in PLANS:
                 for policy in POLICIES:
@@ -100,10 +100,10 @@ class Chain:
         if self.trace is not None:
             yield "real", self.seeds[0], self.trace
 
-    def _cell(self, plan: str, policy: str, seed: int, trace: str | None, **more: float) -> Cell:
+    def _cell(self, plan: str, policy: str, seed: int, trace: str | None, **more: float) -> SweepCell:
         settings = {"plan": plan, "policy": policy, "load": LOAD, "tuples": self.tuples, "seed": seed}
         given = settings | {"points": POINTS, "trace": trace} | more
-        return Cell(
+        return SweepCell(
             PAPER, "queues", given, weight=(10.0 if policy == QUANTUM else 1.0) * (1 + (plan in "join three"))
         )
 

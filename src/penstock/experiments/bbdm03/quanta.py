@@ -1,7 +1,7 @@
 """Round robin with a time quantum, as BBDM03 §5 has it: every operator that is ready runs as long as any other.
 
 `simulate` gives a turn to one tuple, so that a slow operator has more of the processor than a fast one. Here a
-turn is so many seconds; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at
+turn has a fixed length; a tuple that is not done stays at the head of its queue, keeps its progress, and counts at
 its old size until it is done. Joins block, and take their inputs in the order of time. The fates of tuples are
 those of `simulate`: the same tuples pass the same operators.
 """
@@ -36,10 +36,10 @@ def round_robin(net: Network, arrivals: Mapping[str, Floats], seed: int, quantum
     >>> round_robin(net, {"s": np.array([0.0, 0.0])}, seed=1, quantum=1.5)[:, 0].tolist()
     [0.0, 0.0, 1.0, 3.5, 4.0, 6.0]
     """
-    return _Run(net, arrivals, seed, quantum).samples()
+    return _RoundRobin(net, arrivals, seed, quantum).samples()
 
 
-class _Run:
+class _RoundRobin:
     def __init__(self, net: Network, arrivals: Mapping[str, Floats], seed: int, quantum: float) -> None:
         self.net, self.quantum = net, quantum
         order = {stream.name: place for place, stream in enumerate(net.streams)}

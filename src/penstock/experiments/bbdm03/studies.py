@@ -1,4 +1,4 @@
-"""One plan under one policy: the memory of its queues, in the mean, at most, and over time."""
+"""One plan under one policy: mean, peak and course of its queue memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +55,7 @@ def queues(
 
 
 def slowed(net: Network, slower: float, load: float) -> Network:
-    """Return the network with roots so many times as slow, and all costs scaled back to the load."""
+    """Return the network with roots `slower` times as slow, and all costs scaled back to the load."""
     if slower == 1:
         return net
     roots = {query.root for query in net.queries}
@@ -63,7 +63,7 @@ def slowed(net: Network, slower: float, load: float) -> Network:
 
 
 def traced(made: Population, trace: str, tuples: int) -> dict[str, Floats]:
-    """Return pieces of a trace for the streams of a plan, at the rate that its costs were scaled for."""
+    """Return parts of a trace for the streams of a plan, at the rate that its costs were scaled for."""
     process = Trace(trace)
     streams = list(made.arrivals)
     each, apart = tuples // len(streams), process.count // len(streams)

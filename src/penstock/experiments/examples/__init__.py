@@ -1,7 +1,7 @@
 """The papers' worked examples: every printed number beside the one computed here."""
 
 from penstock.experiments.examples import an04, bbdm03, jc03, p04, sclp08
-from penstock.experiments.examples.cells import Cell, Example
+from penstock.experiments.examples.cells import Example, ExampleCell
 
 EXAMPLES: tuple[Example, ...] = (
     jc03.TABLE_2,
@@ -15,4 +15,4 @@ EXAMPLES: tuple[Example, ...] = (
 )
 """In the order they are shown."""
 
-__all__ = ["EXAMPLES", "Cell", "Example"]
+__all__ = ["EXAMPLES", "Example", "ExampleCell"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from scipy.optimize import brentq
 
-from penstock.experiments.examples.cells import Cell, Example, decimals
+from penstock.experiments.examples.cells import Example, ExampleCell, decimals
 from penstock.optimizer import Filter, JoinPlan, JoinProblem, filter_plan, plans
 
 PAPER = "AN04"
@@ -13,7 +13,7 @@ FIRST = {"a": ("A", "B", "C"), "b": ("B", "C", "A"), "c": ("A", "C", "B")}
 
 
 def problem(join_cost_ms: float) -> JoinProblem:
-    """Return the query of Example 1 with a join that takes so many milliseconds a tuple."""
+    """Return the query of Example 1 with a join that takes `join_cost_ms` milliseconds per tuple."""
     return JoinProblem(
         rates={"A": 10, "B": 70, "C": 20},
         windows={"A": 10, "B": 10, "C": 10},
@@ -27,18 +27,18 @@ def planned(plan: str, join_cost_ms: float) -> JoinPlan:
     return next(each for each in plans(problem(join_cost_ms)) if each.order == FIRST[plan])
 
 
-def figure_1() -> list[Cell]:
-    """Return the utilisation of two selections in both orders, at a thousand tuples a second."""
+def figure_1() -> list[ExampleCell]:
+    """Return the utilisation of two selections in both orders, at a thousand tuples per second."""
     first, second = Filter(0.0005, 0.25), Filter(0.001, 0.5)
     found = {"0.75": filter_plan(1000, [first, second]), "1.25": filter_plan(1000, [second, first])}
     return [
-        Cell(PAPER, "Figure 1", "utilisation", at, printed, plan.demand, 2)
+        ExampleCell(PAPER, "Figure 1", "utilisation", at, printed, plan.demand, 2)
         for at, (printed, plan) in zip(("σ1 first", "σ2 first"), found.items(), strict=True)
     ]
 
 
-def example_1() -> list[Cell]:
-    """Return what the three plans cost, use and bring while nothing is dropped."""
+def example_1() -> list[ExampleCell]:
+    """Return the costs, utilisations and output rates of the three plans while nothing is dropped."""
     rows = (
         ("cost, tuples/s", "500 280 400", lambda name: planned(name, 1).demand * 1000),
         ("utilisation, % at 0.5 ms", "25 14 20", lambda name: planned(name, 0.5).demand * 100),
@@ -48,7 +48,7 @@ def example_1() -> list[Cell]:
     return [cell for row in rows for cell in _row("Example 1", *row)]
 
 
-def figure_6() -> list[Cell]:
+def figure_6() -> list[ExampleCell]:
     """Return where the plans start to shed, cross, and meet, as a join takes longer and longer."""
 
     def cross(one: str, other: str, low: float, high: float) -> float:
@@ -62,14 +62,15 @@ def figure_6() -> list[Cell]:
         ("b becomes the worst, ms", "16.67", cross("a", "b", 15, 18)),
     )
     cells = [
-        Cell(PAPER, "Figure 6", what, "at", printed, value, decimals(printed)) for what, printed, value in numbers
+        ExampleCell(PAPER, "Figure 6", what, "at", printed, value, decimals(printed))
+        for what, printed, value in numbers
     ]
     return [*cells, *_row("Figure 6", "results/s at 100 ms", "100 100 100", lambda name: planned(name, 100).rate)]
 
 
-def _row(example: str, what: str, printed: str, computed: Callable[[str], float]) -> Iterator[Cell]:
+def _row(example: str, what: str, printed: str, computed: Callable[[str], float]) -> Iterator[ExampleCell]:
     for name, number in zip(FIRST, printed.split(), strict=True):
-        yield Cell(PAPER, example, what, f"plan {name}", number, computed(name), decimals(number))
+        yield ExampleCell(PAPER, example, what, f"plan {name}", number, computed(name), decimals(number))
 
 
 FIGURE_1 = Example(PAPER, "Figure 1", figure_1)

@@ -3,7 +3,7 @@
 The paper's digits are damaged; these were recomputed from its rules by hand.
 """
 
-from penstock.experiments.examples.cells import Cell, Example, row
+from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network
 from penstock.policies import POLICIES
 from penstock.simulator import BBDM03, run_fractional
@@ -17,7 +17,7 @@ def network() -> Network:
     return Network.chains([[(1, 0.2), (5, 0)]])
 
 
-def example_1() -> list[Cell]:
+def example_1() -> list[ExampleCell]:
     """Return the queue size at t = 0 … 6, where a tuple arrives each time unit, and where it ends."""
     greedy = run_fractional(network(), {"s": range(7)}, "greedy", BBDM03)
     fifo = run_fractional(network(), {"s": range(7)}, POLICIES["fifo"].level("operator"), BBDM03)

@@ -8,14 +8,14 @@ from penstock.network import Number, exact
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExampleCell:
     """A number as `printed` and as `computed`: equal if they agree in every printed digit.
 
     `digits` after the point are compared: those printed, or more where a 0 stands in a series of 0.16s.
 
-    >>> Cell("P", "Table 1", "queue size", "t = 1", "0.17", Fraction(1, 6), digits=2).ok
+    >>> ExampleCell("P", "Table 1", "queue size", "t = 1", "0.17", Fraction(1, 6), digits=2).ok
     True
-    >>> Cell("P", "Table 1", "queue size", "t = 1", "0", Fraction(1, 6), digits=2).ok
+    >>> ExampleCell("P", "Table 1", "queue size", "t = 1", "0", Fraction(1, 6), digits=2).ok
     False
     """
 
@@ -56,13 +56,13 @@ class Example:
 
     paper: str
     name: str
-    cells: Callable[[], list[Cell]]
+    cells: Callable[[], list[ExampleCell]]
     note: str = ""
 
 
 def row(
     paper: str, example: str, series: str, times: Sequence[int], printed: str, computed: Callable[[int], Number]
-) -> Iterator[Cell]:
+) -> Iterator[ExampleCell]:
     """Yield the cells of one quantity at several times; `printed` has the paper's numbers, space between.
 
     All are compared to the finest digit of the series, and to one after the point at least.
@@ -70,7 +70,7 @@ def row(
     numbers = printed.split()
     digits = max(1, *(decimals(number) for number in numbers))
     for time, number in zip(times, numbers, strict=True):
-        yield Cell(paper, example, series, f"t = {time}", number, computed(time), digits)
+        yield ExampleCell(paper, example, series, f"t = {time}", number, computed(time), digits)
 
 
 def decimals(printed: str) -> int:

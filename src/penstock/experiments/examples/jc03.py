@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from penstock.experiments.examples.cells import Cell, Example, row
+from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network, NetworkBuilder, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import JC03, Trace, run_fractional
@@ -24,7 +24,7 @@ def network() -> Network:
     return build.build()
 
 
-def table_2() -> list[Cell]:
+def table_2() -> list[ExampleCell]:
     """Return queue size, latency and throughput at t = 1 … 10.
 
     FIFO takes a tuple through operator after operator, deciding after each; the tuple begun is the oldest.
@@ -47,7 +47,7 @@ def table_2() -> list[Cell]:
     ]
 
 
-def _cells(name: str, policy: Policy, queue: str, latency: dict[int, str], throughput: str) -> list[Cell]:
+def _cells(name: str, policy: Policy, queue: str, latency: dict[int, str], throughput: str) -> list[ExampleCell]:
     trace = run_fractional(network(), ARRIVALS, policy, JC03)
     return [
         *row(PAPER, EXAMPLE, f"queue size, {name}", TIMES, queue, trace.queue_at),

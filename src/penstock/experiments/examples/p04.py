@@ -6,7 +6,7 @@ them: one arrival each time unit gives O1 alone the whole processor. They are no
 
 from collections.abc import Callable
 
-from penstock.experiments.examples.cells import Cell, Example, row
+from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import P04, run_fractional
@@ -21,7 +21,7 @@ def network() -> Network:
     return Network.chains([[(1, 0.9), (0.25, 0.1), (0.75, 1)]])
 
 
-def table_1_1() -> list[Cell]:
+def table_1_1() -> list[ExampleCell]:
     """Return queue size and output so far at t = 0 … 5."""
     fifo = POLICIES["fifo"].level("operator")
     return [
@@ -30,7 +30,7 @@ def table_1_1() -> list[Cell]:
     ]
 
 
-def _cells(name: str, policy: Policy, queue: str, output: str) -> list[Cell]:
+def _cells(name: str, policy: Policy, queue: str, output: str) -> list[ExampleCell]:
     trace = run_fractional(network(), {"s": TIMES}, policy, P04)
     return [
         *row(PAPER, EXAMPLE, f"queue size, {name}", TIMES, queue, trace.queue_at),
@@ -38,7 +38,7 @@ def _cells(name: str, policy: Policy, queue: str, output: str) -> list[Cell]:
     ]
 
 
-def section_1_3() -> list[Cell]:
+def section_1_3() -> list[ExampleCell]:
     """Return what MTIQ does with two arrivals a time unit: how queues grow, and whether it leaves O1."""
     trace = run_fractional(network(), {"s": sorted([*TIMES, *TIMES])}, POLICIES["mtiq"], P04)
     after = TIMES[1:]

@@ -1,6 +1,6 @@
 """SCLP08 Example 1: HR against HNR on two queries and three tuples that wait."""
 
-from penstock.experiments.examples.cells import Cell, Example, decimals
+from penstock.experiments.examples.cells import Example, ExampleCell, decimals
 from penstock.network import Network
 from penstock.simulator import SCLP08, run_fractional
 
@@ -13,7 +13,7 @@ def network() -> Network:
     return Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
 
 
-def example_1() -> list[Cell]:
+def example_1() -> list[ExampleCell]:
     """Return the average response and slowdown; of the three tuples, Q2 passes the middle one."""
     fates = {("q2.o1", 0): 0, ("q2.o1", 1): 1, ("q2.o1", 2): 0}
     cells = []
@@ -26,8 +26,8 @@ def example_1() -> list[Cell]:
     return cells
 
 
-def _cell(policy: str, metric: str, printed: str, computed: float) -> Cell:
-    return Cell(PAPER, EXAMPLE, policy.upper(), metric, printed, computed, decimals(printed))
+def _cell(policy: str, metric: str, printed: str, computed: float) -> ExampleCell:
+    return ExampleCell(PAPER, EXAMPLE, policy.upper(), metric, printed, computed, decimals(printed))
 
 
 EXAMPLE_1 = Example(PAPER, EXAMPLE, example_1)

@@ -81,8 +81,8 @@ def _latency(runs: Runs) -> list[Claim]:
     sharper = _sharper(runs[DECLARED])
     own = runs[DECLARED][PATH][0]["phase_latency"]
     phases = (
-        f"Under overload path capacity postpones its dearest paths: its own latency goes from {own[0]:.2f} to "
-        f"{own[-1]:.2f} s. The ratio by phase, first seed, is "
+        f"Under overload path capacity postpones its most expensive paths: its own latency goes from "
+        f"{own[0]:.2f} to {own[-1]:.2f} s. The ratio by phase, first seed, is "
         + ", ".join(f"{one:.2f}" for one in _by_phase(runs[DECLARED], 0))
     )
     return [

@@ -96,7 +96,7 @@ def _first(which: npt.NDArray[np.bool_], time: Floats) -> float | None:
 
 
 def _listed(values: Floats) -> list[float | None]:
-    """Return numbers as JSON has them: where there were no results there is none."""
+    """Return numbers for JSON; None where there were no results."""
     return [None if np.isnan(value) else round(float(value), 4) for value in values]
 
 

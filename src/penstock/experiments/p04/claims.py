@@ -14,7 +14,7 @@ from typing import TypeAlias
 from penstock.experiments.claim import Claim
 from penstock.experiments.p04.mixes import ALONE, EQUAL, GOALS, MIXED, PAIRS, WEIGHTS, mix, weights_of
 from penstock.experiments.p04.reasons import COMPROMISE, CONTRADICTED, TIES, of_selector
-from penstock.experiments.p04.runs import Runs, Setting, compared, noise, percent
+from penstock.experiments.p04.runs import Runs, RunSetting, compared, noise, percent
 from penstock.experiments.p04.study import BURST, IN_FULL, NAMES, PLANS, SELECTORS, Study
 
 Rule: TypeAlias = Callable[[Study, Runs], Iterator[Claim]]
@@ -30,7 +30,7 @@ def claims(study: Study, runs: Runs) -> list[Claim]:
     return sorted(found, key=lambda claim: figures.index(claim.figure))
 
 
-def _mean(runs: Runs, setting: Setting, policy: str, goal: str) -> float:
+def _mean(runs: Runs, setting: RunSetting, policy: str, goal: str) -> float:
     return fmean(each["values"][goal] for each in runs.single[setting][policy])
 
 
@@ -56,7 +56,7 @@ def most_used(shares: dict[str, float]) -> str:
     return max(shares, key=shares.__getitem__)
 
 
-def picks(runs: Runs, setting: Setting, selector: str, goal: str) -> list[bool]:
+def picks(runs: Runs, setting: RunSetting, selector: str, goal: str) -> list[bool]:
     """Return whether the best single policy, or one that is as good, was used most, by seed."""
     best = runs.best(setting, goal)
     return [most_used(each["shares"]) in best for each in runs.selected[setting, selector][ALONE[goal]]]
@@ -112,7 +112,7 @@ def _never_better(study: Study, runs: Runs) -> Iterator[Claim]:
 
 
 def _gain(
-    figure: str, runs: Runs, setting: Setting, selector: str, name: str, goal: str, words: str, why: str,
+    figure: str, runs: Runs, setting: RunSetting, selector: str, name: str, goal: str, words: str, why: str,
     place: int = 0,
 ) -> Claim:  # fmt: skip
     gains = runs.gains(setting, selector, name, goal, place)
@@ -164,7 +164,7 @@ def _three_goals(study: Study, runs: Runs) -> Iterator[Claim]:
             yield _gain("Figure 6.7", runs, setting, selector, EQUAL, goal, words, reason, place=1)
 
 
-def behind_median(runs: Runs, setting: Setting, selector: str, name: str) -> dict[str, float]:
+def behind_median(runs: Runs, setting: RunSetting, selector: str, name: str) -> dict[str, float]:
     """Return by how many per cent the goals of a mix are behind the median single policy, beyond noise."""
     found = {goal: runs.gains_over_median(setting, selector, name, goal) for goal in weights_of(name)}
     return {goal: -percent([fmean(gains) + noise(gains)]) for goal, gains in found.items()}
@@ -210,7 +210,7 @@ def _beats(study: Study, runs: Runs) -> Iterator[Claim]:
             yield Claim("§7.1, mixes", what, words, share, "%", 1, 99, of_selector(selector))
 
 
-def steps(runs: Runs, setting: Setting, selector: str, goal: str, other: str) -> list[float]:
+def steps(runs: Runs, setting: RunSetting, selector: str, goal: str, other: str) -> list[float]:
     """Return how many per cent a goal gains at each step of its weight, 0 to 30, 50, 70, 100; and from 0 to 100.
 
     With a weight of 0 it is the run for the other goal alone.

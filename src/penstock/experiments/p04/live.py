@@ -22,10 +22,10 @@ from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
 from penstock.experiments.p04.mixes import ALONE, GOALS, goals_of
 from penstock.experiments.p04.plots import WORDS
-from penstock.experiments.p04.runs import Outcome, Runs, Setting, noise, percent
+from penstock.experiments.p04.runs import Outcome, Runs, RunSetting, noise, percent
 from penstock.experiments.p04.studies import CANDIDATES
 from penstock.experiments.p04.study import BURST, IN_FULL, NAMES, SELECTORS
-from penstock.experiments.reproduction import Settings
+from penstock.experiments.reproduction import ReproductionSettings
 from penstock.experiments.sweep import Told
 from penstock.runtime.summary import Summary
 from penstock.spark.api import run
@@ -34,11 +34,11 @@ from penstock.workloads import Redrawn, until
 
 LOAD = 0.9
 WARM_RATE = 5_000
-"""Rows a second of each stream while Spark warms up: what the machine can take is not known yet."""
+"""Rows per second of each stream while Spark warms up: the capacity is not known yet."""
 BACKLOG = 20_000
-"""Rows of each stream that wait at once, when it is measured how long they take."""
+"""Rows of each stream in the backlog whose processing time is measured."""
 BANDS = 2_000
-"""Rows of the stored table; a row of the stream is compared with each of them, so that it takes its time."""
+"""Rows of the stored table; a row of the stream is compared with each of them, which makes it expensive."""
 SCRIPT = f"""
 CREATE STREAM a (k INT, v INT, w INT, name STRING)
   FROM {{a}}, k_high = 999, v_high = 9999, w_high = 9999, seed = 1);
@@ -58,15 +58,15 @@ SET candidates = '{", ".join(CANDIDATES)}';
 """
 NOTES = (
     "Six queries over two streams (filters, a lookup, a join of windows of 100 rows), each unit a job of its own, "
-    "at nine tenths of what they can take on this machine in one large batch; means are redrawn every 5 s, in "
-    "bursts twice as high. Everybody meets the same rows.",
+    "at 90 % of their capacity on this machine in one large batch; mean rates are redrawn every 5 s, in bursts "
+    "twice as high. All runs have the same rows.",
     "The queries run for a while before anything counts. Then everything runs in one order, and in the opposite "
     "one: values are the mean of both, ± half of their difference. The noise of a gain is the difference of both "
     "gains, and what is within it is not judged. By chance alone three in ten would be beyond it.",
 )
 
 
-class Plan(NamedTuple):
+class LivePlan(NamedTuple):
     """How long the warm-up is and a run, from when on it counts, which selectors run, the goals they are given."""
 
     warm_up: float
@@ -76,10 +76,10 @@ class Plan(NamedTuple):
     goals: Sequence[str]
 
 
-FULL = Plan(35.0, 13.0, 5.0, IN_FULL, tuple(GOALS))
+FULL = LivePlan(35.0, 13.0, 5.0, IN_FULL, tuple(GOALS))
 """Roulette tries every policy for a second, and the first once more: that is not counted."""
-QUICK = Plan(15.0, 5.5, 2.5, ("foresight",), ("delay",))
-"""Too short for roulette, which would hardly do anything but try."""
+QUICK = LivePlan(15.0, 5.5, 2.5, ("foresight",), ("delay",))
+"""Too short for roulette, which would hardly do anything but explore."""
 
 
 class Wanted(NamedTuple):
@@ -90,7 +90,7 @@ class Wanted(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """How a run stood: results so far, the sum of their delays, rows that wait; and which policy ran."""
+    """State of a run: results so far, the sum of their delays, rows that wait, and the policy."""
 
     time: float
     results: int
@@ -100,7 +100,7 @@ class Tick(NamedTuple):
 
 
 def tick_of(summary: Summary) -> Tick:
-    """Return how a run stands."""
+    """Return the current state of a run."""
     queries = summary.queries.values()
     delays = sum(each.outputs * each.avg_response for each in queries if each.outputs)
     return Tick(summary.seconds, summary.rows_out, delays, summary.waiting_rows, summary.policy)
@@ -131,7 +131,7 @@ def outcome(ticks: Sequence[Tick], counted_from: float, overhead: float) -> dict
     }
 
 
-def mirrored(plan: Plan) -> list[Wanted]:
+def mirrored(plan: LivePlan) -> list[Wanted]:
     """Return everything that runs, in an order in which policies and selectors take turns, then in the opposite.
 
     >>> [each.name for each in mirrored(QUICK)][:6]
@@ -144,9 +144,9 @@ def mirrored(plan: Plan) -> list[Wanted]:
 
 
 def reproduced(
-    settings: Settings, told: Told, *, master: str | None = None, remote: str | None = None
+    settings: ReproductionSettings, told: Told, *, master: str | None = None, remote: str | None = None
 ) -> dict[str, Any]:
-    """Run single policies and selectors on Spark, and return claims, values and figures as JSON has them."""
+    """Run single policies and selectors on Spark, and return claims, values and figures as a JSON document."""
     begun = perf_counter()
     plan = QUICK if settings.quick else FULL
     wanted = mirrored(plan)
@@ -162,11 +162,11 @@ def reproduced(
             told(done, len(wanted), f"{each.name} {each.goal}".strip())
             runs[each].append(_lived(work, folder, each, plan))
     judged = list(claims(runs, plan))
-    length = f"{plan.warm_up:g} s to warm up; {plan.seconds:g} s a run, counted from {plan.counted_from:g} s on"
+    length = f"{plan.warm_up:g} s to warm up; {plan.seconds:g} s per run, counted from {plan.counted_from:g} s on"
     return {
         "paper": "P04",
         "title": "Policies chosen by the goals, on Spark (P04 §6)",
-        "notes": [*NOTES, f"{rate:,.0f} rows a second on each stream; {length}."],
+        "notes": [*NOTES, f"{rate:,.0f} rows per second on each stream; {length}."],
         "on": "spark",
         "cells": len(wanted),
         "quick": settings.quick,
@@ -192,7 +192,7 @@ def _write_arrivals(folder: Path, rate: float, seconds: float, seed: int) -> Non
 
 
 def _capacity(work: Callable[..., Any], folder: Path, warm_up: float) -> float:
-    """Warm up; return how many rows a second of each stream the queries can then take, in one large batch."""
+    """Warm up; return the capacity of the queries in rows per second of each stream, in one large batch."""
     source = f"poisson WITH (rate = {WARM_RATE}"
     script = SCRIPT.format(a=source, b=source, folder=folder)
     _checked(work(script, qos="balanced", selector="roulette", seconds=warm_up).summary)
@@ -201,7 +201,7 @@ def _capacity(work: Callable[..., Any], folder: Path, warm_up: float) -> float:
     return BACKLOG / min(_checked(work(script, policy="fifo", drain=True).summary).seconds for _ in range(2))
 
 
-def _lived(work: Callable[..., Any], folder: Path, wanted: Wanted, plan: Plan) -> Outcome:
+def _lived(work: Callable[..., Any], folder: Path, wanted: Wanted, plan: LivePlan) -> Outcome:
     a, b = (f"trace WITH (path = '{folder}/{stream}.parquet'" for stream in "ab")
     script = SCRIPT.format(a=a, b=b, folder=folder)
     ticks: list[Tick] = []
@@ -229,12 +229,12 @@ def _row(wanted: Wanted, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {"name": wanted.name, "goal": wanted.goal, "values": values, "shares": shares}
 
 
-def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: Plan) -> Iterator[Claim | str]:
+def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: LivePlan) -> Iterator[Claim | str]:
     """Yield what the paper says beside what was measured; as a text, what cannot be told from noise.
 
     Runs are compared as those of the simulator are, with the two orders instead of its seeds.
     """
-    setting = Setting("spark", BURST, plan.seconds)
+    setting = RunSetting("spark", BURST, plan.seconds)
     selected = {
         (setting, selector): {ALONE[goal]: lived[Wanted(selector, goal)] for goal in plan.goals}
         for selector in plan.selectors
@@ -262,7 +262,7 @@ def claims(lived: Mapping[Wanted, Sequence[Outcome]], plan: Plan) -> Iterator[Cl
         yield Claim("§7.1, overhead", what, "comparable to single ones", 100 * max(shares), "%", high=5)
 
 
-def _picked(runs: Runs, setting: Setting, selector: str, goal: str) -> Claim | str:
+def _picked(runs: Runs, setting: RunSetting, selector: str, goal: str) -> Claim | str:
     """Whether the best policy alone, or one that noise cannot tell from it, is used more than the others."""
     best = runs.best(setting, goal)
     label = f"{SELECTORS[selector]}, {goal}"

@@ -12,13 +12,13 @@ from typing import Any
 
 from penstock.experiments.figure import Figure
 from penstock.experiments.p04.mixes import ALONE, EQUAL, GOALS, MIXED, PAIRS, WEIGHTS, mix, weights_of
-from penstock.experiments.p04.runs import Outcome, Runs, Setting, percent
+from penstock.experiments.p04.runs import Outcome, Runs, RunSetting, percent
 from penstock.experiments.p04.study import IN_FULL, NAMES, PLANS, SELECTORS, Study
 
 WORDS = {
     "delay": ("mean delay", "seconds"),
     "memory": ("mean queue size", "tuples"),
-    "rate": ("mean output rate", "results a second"),
+    "rate": ("mean output rate", "results per second"),
 }
 DRAWN = 120
 """Points of a line."""
@@ -44,7 +44,7 @@ def figures(study: Study, runs: Runs) -> list[Figure]:
     return [*over_time, *_shares(study, runs), *_by_weight(study, runs), *_by_mix(study, runs)]
 
 
-def _over_time(runs: Runs, number: str, setting: Setting, goal: str, name: str) -> Figure:
+def _over_time(runs: Runs, number: str, setting: RunSetting, goal: str, name: str) -> Figure:
     lines = {label: running(runs.single[setting][policy][0], goal) for policy, label in NAMES.items()}
     if name:
         for selector in IN_FULL:
@@ -92,7 +92,7 @@ def _shares(study: Study, runs: Runs) -> Iterator[Figure]:
 
 
 def _by_weight(study: Study, runs: Runs) -> Iterator[Figure]:
-    """What a goal gains by its weight, in the mean of the two pairs it is in."""
+    """What a goal gains by its weight, on average over the two pairs it is in."""
     for plan in PLANS:
         setting = study.at(plan, study.long)
         for goal in GOALS:
@@ -104,7 +104,7 @@ def _by_weight(study: Study, runs: Runs) -> Iterator[Figure]:
             yield Figure("§6.4", title, "weight [%]", f"{goal} ÷ that at 0 %", lines)
 
 
-def _relative(runs: Runs, setting: Setting, selector: str, goal: str, weight: int) -> float:
+def _relative(runs: Runs, setting: RunSetting, selector: str, goal: str, weight: int) -> float:
     ratios = []
     for pair in PAIRS:
         if goal in pair:

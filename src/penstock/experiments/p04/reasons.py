@@ -1,4 +1,4 @@
-"""Why claims of P04 do not hold here: what was found when it was looked into (300 s, seeds 1 to 6)."""
+"""Why claims of P04 do not hold here: findings of runs of 300 s, seeds 1 to 6."""
 
 WHEEL = (
     "(5.1) divides by the spread of everything that was ever read, which over bursts and quiet times is 5 to 9 "

@@ -1,4 +1,4 @@
-"""What the runs gave, compared with each other seed by seed.
+"""Results of the runs, compared seed by seed.
 
 A gain is the logarithm of how many times as good a value is as another: arrivals and fates of a seed are the same
 for everybody, so that gains of one seed are a pair's. Noise is two standard errors of their mean over the seeds.
@@ -17,7 +17,7 @@ LEAST = 1e-9
 """Of a value: a queue may have been empty throughout."""
 
 
-class Setting(NamedTuple):
+class RunSetting(NamedTuple):
     """What is the same for policies that are compared: the plan, how much a burst brings, how long it runs."""
 
     plan: str
@@ -40,7 +40,7 @@ def compared(goal: str, ours: Sequence[float], theirs: Sequence[float]) -> list[
 
 
 def percent(gains: Sequence[float]) -> float:
-    """Return by how many per cent it is better in the geometric mean.
+    """Return the geometric mean of gains, in per cent.
 
     >>> round(percent([log(1.5), log(1.5)]))
     50
@@ -84,18 +84,18 @@ def loss(values: Mapping[str, float], name: str) -> float:
 class Runs:
     """Outcomes of every seed: of single policies, and of selectors for each mix of goals."""
 
-    single: Mapping[Setting, Mapping[str, Sequence[Outcome]]]
-    selected: Mapping[tuple[Setting, str], Mapping[str, Sequence[Outcome]]]
+    single: Mapping[RunSetting, Mapping[str, Sequence[Outcome]]]
+    selected: Mapping[tuple[RunSetting, str], Mapping[str, Sequence[Outcome]]]
 
-    def values(self, setting: Setting, selector: str, name: str) -> list[Mapping[str, float]]:
+    def values(self, setting: RunSetting, selector: str, name: str) -> list[Mapping[str, float]]:
         """Return the means of a selector's runs, by seed."""
         return [each["values"] for each in self.selected[setting, selector][name]]
 
-    def singles(self, setting: Setting) -> list[list[Mapping[str, float]]]:
+    def singles(self, setting: RunSetting) -> list[list[Mapping[str, float]]]:
         """Return the means of all single policies, by seed."""
         return [[each["values"] for each in row] for row in zip(*self.single[setting].values(), strict=True)]
 
-    def ranked(self, setting: Setting, goal: str) -> list[str]:
+    def ranked(self, setting: RunSetting, goal: str) -> list[str]:
         """Return the single policies, that with the best mean over the seeds first."""
         means = {
             policy: fmean(each["values"][goal] for each in outcomes)
@@ -103,7 +103,7 @@ class Runs:
         }
         return sorted(means, key=lambda policy: -SENSES[goal] * means[policy])
 
-    def best(self, setting: Setting, goal: str) -> list[str]:
+    def best(self, setting: RunSetting, goal: str) -> list[str]:
         """Return the best single policy, and those that are not behind it by more than noise."""
         first, *others = self.ranked(setting, goal)
         found = [first]
@@ -113,18 +113,18 @@ class Runs:
                 found.append(policy)
         return found
 
-    def gains(self, setting: Setting, selector: str, name: str, goal: str, place: int = 0) -> list[float]:
+    def gains(self, setting: RunSetting, selector: str, name: str, goal: str, place: int = 0) -> list[float]:
         """Return a selector's gains over the best single policy, or that at another place, by seed."""
         policy = self.ranked(setting, goal)[place]
         ours = [values[goal] for values in self.values(setting, selector, name)]
         return compared(goal, ours, self._of(setting, policy, goal))
 
-    def gains_over_median(self, setting: Setting, selector: str, name: str, goal: str) -> list[float]:
+    def gains_over_median(self, setting: RunSetting, selector: str, name: str, goal: str) -> list[float]:
         """Return a selector's gains over the median single policy of each seed."""
         middle = [median(single[goal] for single in row) for row in self.singles(setting)]
         return compared(goal, [values[goal] for values in self.values(setting, selector, name)], middle)
 
-    def margins(self, setting: Setting, selector: str, name: str) -> tuple[list[float], list[float]]:
+    def margins(self, setting: RunSetting, selector: str, name: str) -> tuple[list[float], list[float]]:
         """Return by how much a selector beats every single policy, by seed: on P04's score, and on the loss."""
         scores, losses = [], []
         for values, row in zip(self.values(setting, selector, name), self.singles(setting), strict=True):
@@ -132,5 +132,5 @@ class Runs:
             losses.append(log(min(loss(single, name) for single in row) / loss(values, name)))
         return scores, losses
 
-    def _of(self, setting: Setting, policy: str, goal: str) -> list[float]:
+    def _of(self, setting: RunSetting, policy: str, goal: str) -> list[float]:
         return [each["values"][goal] for each in self.single[setting][policy]]

@@ -19,7 +19,7 @@ COUNTED_FROM_S = WARMUP_S + len(CANDIDATES) + 1
 
 
 def single(plan: str, burst: float, seconds: float, seed: int, drawn: bool) -> dict[str, Any]:
-    """Return what each policy alone comes to."""
+    """Return the outcome of each policy alone."""
     alone = {name: Selection(candidates=(name,), warmup=WARMUP_S) for name in CANDIDATES}
     return {name: _outcome(plan, burst, seconds, seed, drawn, each) for name, each in alone.items()}
 
@@ -27,7 +27,7 @@ def single(plan: str, burst: float, seconds: float, seed: int, drawn: bool) -> d
 def selected(
     policy: str, mixes: Sequence[str], plan: str, burst: float, seconds: float, seed: int, drawn: bool
 ) -> dict[str, Any]:
-    """Return what a selector, named as the `policy`, comes to for each mix of goals."""
+    """Return the outcome of a selector, named as the `policy`, for each mix of goals."""
     made = {
         name: Selection(goals_of(name), policy, CANDIDATES, every=2.0, sample=1.0, warmup=WARMUP_S, seed=seed)
         for name in mixes

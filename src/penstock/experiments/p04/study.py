@@ -1,9 +1,9 @@
-"""What was run: how long and how often, with which bursts, plans and selectors; and how they are called."""
+"""The runs: how long and how often, with which bursts, plans and selectors; and their names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.experiments.p04.runs import Setting
+from penstock.experiments.p04.runs import RunSetting
 
 PLANS = {"p04_filters": "plan 1", "p04_join": "plan 2"}
 SELECTORS = {
@@ -28,9 +28,9 @@ class Study:
     long: float
     seeds: Mapping[float, tuple[int, int]]
 
-    def at(self, plan: str, seconds: float, burst: float = BURST) -> Setting:
+    def at(self, plan: str, seconds: float, burst: float = BURST) -> RunSetting:
         """Return the setting of a plan and a length."""
-        return Setting(plan, burst, seconds)
+        return RunSetting(plan, burst, seconds)
 
 
 FULL = Study(30.0, 300.0, {BURST: (16, 6), 10.0: (6, 3)})

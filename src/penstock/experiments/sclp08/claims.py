@@ -11,12 +11,20 @@ from statistics import fmean
 from typing import Any
 
 from penstock.experiments.claim import Claim
-from penstock.experiments.reproduction import Found
-from penstock.experiments.sclp08.experiment import LEARNING, NAMES, RATES, SCLP08, SHOWN_AT, STEPS, clustered
+from penstock.experiments.reproduction import CellResults
+from penstock.experiments.sclp08.experiment import (
+    LEARNING,
+    NAMES,
+    RATES,
+    SHOWN_AT,
+    STEPS,
+    SCLP08Experiment,
+    clustered,
+)
 from penstock.experiments.sclp08.reasons import REASONS
 
 
-def claims(paper: SCLP08, found: Found) -> list[Claim]:
+def claims(paper: SCLP08Experiment, found: CellResults) -> list[Claim]:
     """Return all claims, each with the reason why it does not hold, where there is one to tell."""
     return [*_loads(paper, found), *_classes_and_time(paper, found), *_selectivity(paper, found),
             *_joins(paper, found), *_memory(paper, found), *_overhead(paper, found), *_sharing(paper, found),
@@ -53,7 +61,7 @@ def below(one: float, other: float) -> float:
     return 100 * (1 - one / other)
 
 
-def _loads(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _loads(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 6 to 12."""
     loads = paper.sizes.loads
 
@@ -93,12 +101,12 @@ def _loads(paper: SCLP08, found: Found) -> Iterator[Claim]:
     yield _least(12, "ℓ2 response, BRT above the best other", "lowest", above_best("brt", "l2_response", every))
 
 
-def shown(paper: SCLP08, found: Found, policy: str) -> Mapping[str, Any]:
+def shown(paper: SCLP08Experiment, found: CellResults, policy: str) -> Mapping[str, Any]:
     """Return the run that is shown per class and over time."""
     return found.of(paper.at_load(policy, SHOWN_AT, paper.seed))
 
 
-def classes(paper: SCLP08, found: Found, policy: str) -> list[tuple[str, float]]:
+def classes(paper: SCLP08Experiment, found: CellResults, policy: str) -> list[tuple[str, float]]:
     """Return the slowdown of the cheapest queries, by selectivity."""
     prefix = "cost 0, selectivity "
     every = shown(paper, found, policy)["classes"]
@@ -107,7 +115,7 @@ def classes(paper: SCLP08, found: Found, policy: str) -> list[tuple[str, float]]
     ]
 
 
-def _classes_and_time(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _classes_and_time(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 13 to 17."""
     bias = {}
     for policy in ("hr", "hnr", "bsd"):
@@ -129,7 +137,7 @@ def _classes_and_time(paper: SCLP08, found: Found) -> Iterator[Claim]:
         yield _claim(figure, what, "best at peaks", best, "%", 50, None)
 
 
-def _selectivity(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _selectivity(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 18 and 19."""
 
     def at(policy: str, most: float, metric: str) -> float:
@@ -153,7 +161,7 @@ def _selectivity(paper: SCLP08, found: Found) -> Iterator[Claim]:
     yield _percent(19, "oracle below its policy at most 1.0", 12, gains[1.0])
 
 
-def _joins(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _joins(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figure 20."""
 
     def at(policy: str, load: float) -> float:
@@ -165,7 +173,7 @@ def _joins(paper: SCLP08, found: Found) -> Iterator[Claim]:
     yield _times(20, "ℓ2 slowdown, FCFS ÷ BSD at 0.9", 15, at("fifo", 0.9) / at("bsd", 0.9))
 
 
-def _memory(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _memory(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 21 and 22."""
 
     def at(policy: str, load: float, metric: str = "mean_memory") -> float:
@@ -183,7 +191,7 @@ def _memory(paper: SCLP08, found: Found) -> Iterator[Claim]:
         yield _times(22, what, printed, at(one, 0.97, metric) / at(other, 0.97, metric))
 
 
-def _overhead(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _overhead(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 23 and 24."""
     logarithmic, uniform = paper.sizes.clusters["log"], paper.sizes.clusters["uniform"]
 
@@ -211,7 +219,7 @@ def _overhead(paper: SCLP08, found: Found) -> Iterator[Claim]:
     yield _claim(24, "ℓ2 slowdown, each technique ÷ without it, most", "each gains", worst, "times", None, 1)
 
 
-def _sharing(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _sharing(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 25 to 27."""
     printed = {"hr": (25, (21, 12)), "hnr": (26, (24, 18)), "bsd": (27, (10, 8))}
     for policy, (figure, percents) in printed.items():
@@ -228,14 +236,14 @@ def _sharing(paper: SCLP08, found: Found) -> Iterator[Claim]:
             yield _percent(figure, f"{name}, PDT below {how.capitalize()}, up to", percent, less)
 
 
-def ratio(paper: SCLP08, found: Found, policy: str, deviation: int, **learning: float) -> float:
+def ratio(paper: SCLP08Experiment, found: CellResults, policy: str, deviation: int, **learning: float) -> float:
     """Return adaptive ÷ static, under the metric that the policy is for."""
     metric = LEARNING[policy]
     adaptive = found.of(paper.drifting(policy, deviation, **learning))[metric]
     return float(adaptive) / float(found.of(paper.drifting(policy, deviation, None))[metric])
 
 
-def _learning(paper: SCLP08, found: Found) -> Iterator[Claim]:
+def _learning(paper: SCLP08Experiment, found: CellResults) -> Iterator[Claim]:
     """Figures 28 to 30."""
     sizes = paper.sizes
     for deviation, printed in ((5, (0.10, 0.15)), (25, (0.74, 0.76))):

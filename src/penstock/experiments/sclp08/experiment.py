@@ -7,8 +7,8 @@ from statistics import fmean
 
 from penstock.experiments.claim import Claim
 from penstock.experiments.figure import Figure
-from penstock.experiments.reproduction import Found, Settings
-from penstock.experiments.sweep import Cell
+from penstock.experiments.reproduction import CellResults, ReproductionSettings
+from penstock.experiments.sweep import SweepCell
 
 NAMES = {
     "aurora": "RR",
@@ -27,7 +27,7 @@ SHOWN_AT = 0.97
 """The load of Figures 13 to 17, which print none."""
 
 LEARNING = {"hr": "avg_response", "hnr": "avg_slowdown", "brt": "l2_response", "bsd": "l2_slowdown"}
-"""Each policy and the metric that it is for."""
+"""Each policy and the metric that it optimises."""
 
 RATES = ("hr", "hnr")
 """The policies of Figures 29 and 30."""
@@ -74,24 +74,24 @@ QUICK = Sizes(
 )
 
 
-class SCLP08:
-    """The experiment: what to simulate, and how to ask for what came of it."""
+class SCLP08Experiment:
+    """The experiment: the simulations it needs, and access to their results."""
 
     title = "SCLP08: many heterogeneous continuous queries"
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReproductionSettings) -> None:
         self.sizes = QUICK if settings.quick else FULL
         self.seed = settings.seed
         self.trace = None if settings.trace is None else str(settings.trace)
         where = "the trace that was given" if self.trace else "a bursty process of 8 ON/OFF flows"
         self.notes: Sequence[str] = (
-            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which could "
-            "not be had. CostModel are set by their mean gap.",
+            f"Arrivals: the first {self.sizes.packets:,} packets of {where}, instead of LBL-PKT-4, which is not "
+            "available. Costs are set by their mean gap.",
             f"{self.sizes.queries} queries, {self.sizes.seeds} populations; figures are averages over them. "
             "Figures 28 to 30 have a tenth of the queries, and five times the packets so that an interval is "
             "longer than a window.",
-            "A tuple's fates at different operators are independent. The paper draws two attributes a packet and "
-            "does not say which predicate looks where.",
+            "A tuple's fates at different operators are independent. The paper draws two attributes per packet "
+            "and does not say which predicate reads which.",
             f"Figures 13 to 17 are at a load of {SHOWN_AT}; 18, 19 and 25 to 30 at {self.other_load}; the paper "
             "prints none.",
             "A percentage holds within 10 points of the printed one, within 5 where that is 20 or less; a factor "
@@ -107,34 +107,34 @@ class SCLP08:
         """The populations."""
         return range(self.seed, self.seed + self.sizes.seeds)
 
-    def _cell(self, study: str, weight: float = 1.0, **settings: object) -> Cell:
+    def _cell(self, study: str, weight: float = 1.0, **settings: object) -> SweepCell:
         common: dict[str, object] = {"count": self.sizes.packets, "queries": self.sizes.queries, "seed": self.seed}
         if study != "two streams":
             common["trace"] = self.trace
-        return Cell("SCLP08", study, common | settings, weight)
+        return SweepCell("SCLP08", study, common | settings, weight)
 
-    def at_load(self, policy: str, load: float, seed: int) -> Cell:
+    def at_load(self, policy: str, load: float, seed: int) -> SweepCell:
         """Figures 6 to 17, 21 and 22."""
         over_time = load == SHOWN_AT and seed == self.seed
         return self._cell("load", 3, policy=policy, load=load, seed=seed, over_time=over_time)
 
-    def same_cost(self, policy: str, most: float) -> Cell:
+    def same_cost(self, policy: str, most: float) -> SweepCell:
         """Figures 18 and 19."""
         return self._cell("same cost", 6, policy=policy, most=most, load=self.other_load, count=self._half)
 
-    def two_streams(self, policy: str, load: float) -> Cell:
+    def two_streams(self, policy: str, load: float) -> SweepCell:
         """Figure 20."""
         return self._cell("two streams", 2, policy=policy, load=load, count=self.sizes.packets // 5)
 
-    def charged(self, policy: str, search: str = "fagin", free: bool = False) -> Cell:
+    def charged(self, policy: str, search: str = "fagin", free: bool = False) -> SweepCell:
         """Figures 23 and 24."""
         return self._cell("charged", 8, policy=policy, search=search, free=free, load=0.95, count=self._half // 2)
 
-    def shared(self, policy: str, sharing: str, load: float) -> Cell:
+    def shared(self, policy: str, sharing: str, load: float) -> SweepCell:
         """Figures 25 to 27."""
         return self._cell("shared", 2, policy=f"{policy}.shared('{sharing}')", load=load, count=self._half)
 
-    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: float = 100) -> Cell:
+    def drifting(self, policy: str, deviation: int, alpha: float | None = 0.175, window: float = 100) -> SweepCell:
         """Figures 28 to 30."""
         return self._cell(
             "drifting",
@@ -157,7 +157,7 @@ class SCLP08:
         """The loads of Figures 20 and 25 to 27."""
         return tuple(dict.fromkeys((*self.sizes.loads[:-2:2], 0.9, SHOWN_AT)))
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[SweepCell]:
         """Return every simulation."""
         sizes = self.sizes
         low = sizes.deviations[0]
@@ -180,21 +180,21 @@ class SCLP08:
         """BSD with few and many clusters, of both kinds."""
         return [clustered(m, spacing) for spacing, counts in self.sizes.clusters.items() for m in counts]
 
-    # What came of it ----------------------------------------------------------------------------------------
+    # Results ------------------------------------------------------------------------------------------------
 
-    def claims(self, found: Found) -> list[Claim]:
+    def claims(self, found: CellResults) -> list[Claim]:
         """Return what the paper says beside what was measured."""
         from penstock.experiments.sclp08.claims import claims
 
         return claims(self, found)
 
-    def figures(self, found: Found) -> list[Figure]:
+    def figures(self, found: CellResults) -> list[Figure]:
         """Return the figures."""
         from penstock.experiments.sclp08.plots import figures
 
         return figures(self, found)
 
-    def mean(self, found: Found, policy: str, load: float, metric: str) -> float:
+    def mean(self, found: CellResults, policy: str, load: float, metric: str) -> float:
         """Return a metric at a load, averaged over populations."""
         return fmean(float(found.of(self.at_load(policy, load, seed))[metric]) for seed in self.seeds)
 
@@ -214,6 +214,6 @@ STEPS = {
 """Figure 24: one technique after the other."""
 
 
-def experiment(settings: Settings) -> SCLP08:
+def experiment(settings: ReproductionSettings) -> SCLP08Experiment:
     """Return the experiment."""
-    return SCLP08(settings)
+    return SCLP08Experiment(settings)

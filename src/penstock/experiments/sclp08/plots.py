@@ -4,9 +4,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.experiments.figure import Figure
-from penstock.experiments.reproduction import Found
+from penstock.experiments.reproduction import CellResults
 from penstock.experiments.sclp08.claims import classes, ratio, shown
-from penstock.experiments.sclp08.experiment import LEARNING, NAMES, RATES, SCLP08, SHARING, STEPS, clustered
+from penstock.experiments.sclp08.experiment import (
+    LEARNING,
+    NAMES,
+    RATES,
+    SHARING,
+    STEPS,
+    SCLP08Experiment,
+    clustered,
+)
 
 LOAD = "system load"
 SAY = {
@@ -22,7 +30,7 @@ SAY = {
 Line = list[tuple[Any, float]]
 
 
-def figures(paper: SCLP08, found: Found) -> list[Figure]:
+def figures(paper: SCLP08Experiment, found: CellResults) -> list[Figure]:
     """Return all figures."""
     return [
         *_loads(paper, found),
@@ -32,15 +40,15 @@ def figures(paper: SCLP08, found: Found) -> list[Figure]:
     ]
 
 
-def _line(paper: SCLP08, found: Found, policy: str, metric: str) -> Line:
+def _line(paper: SCLP08Experiment, found: CellResults, policy: str, metric: str) -> Line:
     return [(load, paper.mean(found, policy, load, metric)) for load in paper.sizes.loads]
 
 
-def _lines(paper: SCLP08, found: Found, policies: Iterable[str], metric: str) -> dict[str, Line]:
+def _lines(paper: SCLP08Experiment, found: CellResults, policies: Iterable[str], metric: str) -> dict[str, Line]:
     return {NAMES[policy]: _line(paper, found, policy, metric) for policy in policies}
 
 
-def _loads(paper: SCLP08, found: Found) -> Iterator[Figure]:
+def _loads(paper: SCLP08Experiment, found: CellResults) -> Iterator[Figure]:
     """Figures 6 to 12, 21 and 22."""
     for number, metric, policies in (
         (6, "avg_slowdown", ("aurora", "srpt", "hr", "hnr")),
@@ -73,7 +81,7 @@ def _loads(paper: SCLP08, found: Found) -> Iterator[Figure]:
     yield Figure("Figure 22", "Chain under other metrics than memory", LOAD, "times the policy for it", worse)
 
 
-def _classes_and_time(paper: SCLP08, found: Found) -> Iterator[Figure]:
+def _classes_and_time(paper: SCLP08Experiment, found: CellResults) -> Iterator[Figure]:
     """Figures 13 to 17."""
     by_class = {NAMES[policy]: list(classes(paper, found, policy)) for policy in ("hr", "hnr", "bsd")}
     title = "Slowdown of low-cost queries, by selectivity"
@@ -93,7 +101,7 @@ def _classes_and_time(paper: SCLP08, found: Found) -> Iterator[Figure]:
         yield Figure(f"Figure {number}", title, "seconds", SAY[metric], lines, True)
 
 
-def _others(paper: SCLP08, found: Found) -> Iterator[Figure]:
+def _others(paper: SCLP08Experiment, found: CellResults) -> Iterator[Figure]:
     """Figures 18 to 20 and 23 to 27."""
     metric = "l2_slowdown"
     most = paper.sizes.most
@@ -140,7 +148,7 @@ def _others(paper: SCLP08, found: Found) -> Iterator[Figure]:
         yield Figure(f"Figure {number}", title, LOAD, SAY[of], lines, True)
 
 
-def _learning(paper: SCLP08, found: Found) -> Iterator[Figure]:
+def _learning(paper: SCLP08Experiment, found: CellResults) -> Iterator[Figure]:
     """Figures 28 to 30."""
     sizes = paper.sizes
     low = sizes.deviations[0]

@@ -1,11 +1,11 @@
-"""Why claims do not hold here: what was found when it was looked into, by figure and claim.
+"""Why claims do not hold here: findings by figure and claim.
 
 Found with the trace BC-pAug89, 20,000 packets, seeds 1 and 2; a quick run may differ.
 """
 
 _TURNS = (
-    "Round robin serves the cheapest queries no sooner than the dearest, so that it is as far behind as FCFS. "
-    "Four variants were tried, an operator or a whole query a turn, one tuple or all that wait: HNR was 96 to "
+    "Round robin serves the cheapest queries no sooner than the most expensive, so it is as far behind as FCFS. "
+    "Four variants were tried, an operator or a whole query per turn, one tuple or all that wait: HNR was 96 to "
     "99 % below each. The paper does not say how long a turn lasts."
 )
 _WIDER = (
@@ -23,12 +23,12 @@ _ORACLE = (
     "and 1.0. It depends on how many tuples wait, and so on the load, which the paper does not print."
 )
 _JOINS = (
-    "The paper prints neither the rates of the two streams nor how long it simulated; with one tuple a second "
+    "The paper prints neither the rates of the two streams nor how long it simulated; with one tuple per second "
     "each and windows of 1 to 10 s, FCFS is as far behind as printed, RR twice as far (its turns: see Figure "
     "6)."
 )
 _CHARGED = (
-    "A decision that looks at n candidates costs 2n − 1 times the cheapest operator; by these rules the "
+    "A decision among n candidates costs 2n − 1 times the cheapest operator; by these rules the "
     "overhead of 12 clusters weighs more than printed, and 6 clusters are best (24 % above the ideal). The "
     "printed 5 % would need decisions that cost less, or queues that are not there for most clusters."
 )
@@ -42,7 +42,7 @@ _NAIVE = (
     "how long the run is: with 5,000 packets it is 460,000 %, and more with more."
 )
 _SUM = (
-    "Sum serves all ten queries of a group as one, the dear and unselective too, and so loses more than "
+    "Sum serves all ten queries of a group as one, expensive and unselective ones too, and so loses more than "
     "printed: where the costs of a group differ by up to 16 times, that is its weakness, and PDT's point."
 )
 _MAX = (

@@ -1,7 +1,7 @@
 """The simulations behind Figures 6 to 30: functions of plain settings, run as Spark tasks.
 
-The trace of the paper, LBL-PKT-4, could not be had. Arrivals are the first packets of the one that is given, else
-of a bursty process. Costs follow from the mean gap of the packets that are really used, as in §8.
+The trace of the paper, LBL-PKT-4, is not available. Arrivals are the first packets of the given trace, else of a
+bursty process. Costs follow from the mean gap of the packets that are used, as in §8.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from penstock.simulator.simulate import Adaptive, simulate
 from penstock.workloads import Bursty, Poisson, Population, Times, Trace, drifting_gaussian, population, take
 
 RATE = 100.0
-"""Packets per second of the bursty process that stands in where no trace is given."""
+"""Packets per second of the bursty process that is used without a trace."""
 
 
 def packets(trace: str | None, count: int, seed: int) -> Times:
@@ -93,7 +93,7 @@ def charged(
     seed: int,
     trace: str | None = None,
 ) -> dict[str, Any]:
-    """Figures 23 and 24: each priority computation and comparison as dear as the cheapest operator, or free."""
+    """Figures 23 and 24: each priority computation and comparison costs as much as the cheapest operator, or 0."""
     times = packets(trace, count, seed)
     made = population("sclp08", queries=queries, load=load, seed=seed, arrivals=steady(times))
     cheapest = 0.0 if free else min(float(cost) for cost in made.network.costs.values())

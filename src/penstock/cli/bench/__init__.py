@@ -1,0 +1,1 @@
+"""`penstock bench`: a file per benchmark."""

@@ -1,0 +1,52 @@
+"""Shared output of the `penstock bench` commands: result files, the table of requirements, the exit code."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.style import COMPACT, NONE, wide_console
+
+
+def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: Path, name: str) -> Path:
+    """Write the figures as JSON, then a page made of them; return the page. An error in it does not lose them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    place = folder / f"{name}.html"
+    place.write_text(page(found))
+    return place
+
+
+def conclude(found: dict[str, Any], parts: Iterable[RenderableType], remark: str, *, as_json: bool) -> None:
+    """Print the figures, as JSON or as tables, and exit with 1 if a required comparison does not hold."""
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        screen = wide_console()
+        for part in (*parts, comparisons_table(found["comparisons"])):
+            screen.print(part, highlight=False)
+        if remark:
+            screen.print(f"\n{remark}", highlight=False)
+    if any(each["holds"] is False for each in found["comparisons"]):
+        raise typer.Exit(code=1)
+
+
+def comparisons_table(comparisons: list[dict[str, Any]]) -> Table:
+    """Return a table of required and measured values."""
+    table = Table(title="Required", box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("", ratio=1)
+    table.add_column("required", justify="right", no_wrap=True)
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    marks = {True: Text("holds", "green"), False: Text("does not hold", "bold red"), None: Text("–", "dim")}
+    for each in comparisons:
+        sign = "≥" if each["side"] == "at least" else "≤"
+        value = NONE if each["measured"] is None else f"{each['measured']:.3g}"
+        table.add_row(each["claim"], f"{sign} {each['required']:.3g}", value, marks[each["holds"]])
+    return table

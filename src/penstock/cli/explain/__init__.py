@@ -1,0 +1,1 @@
+"""`penstock explain`: shows the plan of a script."""

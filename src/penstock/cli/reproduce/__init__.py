@@ -1,0 +1,1 @@
+"""`penstock reproduce`: the papers' experiments."""

@@ -1,0 +1,1 @@
+"""`penstock run`: a script on Spark."""

@@ -1,0 +1,105 @@
+"""The log of a run without a live view: lines on stderr, as text or as JSON."""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from penstock.cli.run.live import RunTime
+from penstock.cli.style import plural, rate, size
+
+if TYPE_CHECKING:
+    from penstock.runtime.summary import Summary
+
+Log = Literal["text", "json"]
+
+
+class EventLines:
+    """Writes events to stderr, a line each, and the figures of the run every `every_s` seconds."""
+
+    def __init__(
+        self, every_s: float = 0.0, log: Log = "text", timer: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.latest: Summary | None = None
+        self.stopping = False
+        self._every_s = every_s
+        self._log = log
+        self._time = RunTime(timer)
+        self._told: tuple[float, int, int] = (0.0, 0, 0)
+
+    def tick(self, summary: "Summary") -> None:
+        """Record the current state of the run."""
+        self._time.tick(summary.seconds)
+        self.latest = summary
+
+    def beat(self) -> None:
+        """Write the figures of the run, if they are due. They may be older: the run may be busy."""
+        now, latest = self._time.seconds, self.latest
+        if latest is None or not self._every_s or now - self._told[0] < self._every_s:
+            return
+        then, rows, results = self._told
+        passed = now - then
+        self._told = (now, latest.rows_in, latest.rows_out)
+        if self._log == "json":
+            self._write("progress", **_figures(latest))
+            return
+        said = [
+            f"{plural(latest.rows_in, 'row')} in ({rate((latest.rows_in - rows) / passed)} per s)",
+            f"{plural(latest.rows_out, 'result')} ({rate((latest.rows_out - results) / passed)} per s)",
+            f"{latest.waiting_rows:,} waiting ({size(latest.waiting_bytes)})",
+            plural(latest.jobs, "job"),
+            f"{latest.utilization:.0%} busy",
+        ]
+        self._write("progress", ", ".join(said))
+
+    def event(self, text: str) -> None:
+        """Write an event."""
+        self._write("event", text)
+
+    def stage(self, text: str) -> None:
+        """Write a stage of the start."""
+        self._write("stage", text)
+
+    def error(self, text: str) -> None:
+        """Write why the run failed."""
+        self._write("error", text)
+
+    def summary(self, summary: "Summary") -> None:
+        """Write the summary, if the log is JSON; as text, it is printed elsewhere."""
+        if self._log == "json":
+            self._write("summary", **summary.as_dict())
+
+    def _write(self, kind: str, text: str | None = None, **figures: object) -> None:
+        if self._log == "text":
+            when = "penstock: " if kind == "error" else f"{self._time.seconds:.1f} s: " if self.latest else ""
+            line = f"{when}{text}"
+        else:
+            at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            seconds = {"seconds": round(self._time.seconds, 3)} if self.latest else {}
+            told = {} if text is None else {"text": text}
+            line = json.dumps({"type": kind, "time": at, **seconds, **told, **figures}, ensure_ascii=False)
+        typer.echo(line, err=True)
+
+
+def _figures(summary: "Summary") -> dict[str, Any]:
+    """Return the figures of a progress line."""
+    return {
+        "policy": summary.policy,
+        "rows_in": summary.rows_in,
+        "rows_out": summary.rows_out,
+        "rows_dropped": summary.rows_dropped,
+        "waiting_rows": summary.waiting_rows,
+        "waiting_bytes": summary.waiting_bytes,
+        "jobs": summary.jobs,
+        "utilization": round(summary.utilization, 4),
+        "streams": {
+            name: {"rows": stream.rows, "late": stream.late, "malformed": stream.malformed}
+            for name, stream in summary.streams.items()
+        },
+        "queries": {
+            name: {"status": query.status, "results": query.outputs} for name, query in summary.queries.items()
+        },
+    }

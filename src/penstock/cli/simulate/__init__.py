@@ -1,0 +1,1 @@
+"""`penstock simulate`: compares policies in virtual time."""
