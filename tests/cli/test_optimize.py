@@ -70,7 +70,7 @@ def test_products_and_methods_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--rate", "A=1"], "two streams or more, not 1 ('A')"),
+        (["--rate", "A=1"], "at least two streams, not 1 ('A')"),
         ([*TWO, "--cost", "1ms", "--join", "A,B=1.5"], "must be at most 1, not 1.5"),
         ([*TWO, "--cost", "1ms", "--join", "A,b=0.5"], "names 'b', which is not a stream"),
         ([*TWO, "--cost", "1ms", "--join", "A=0.5"], "a predicate is between two streams"),

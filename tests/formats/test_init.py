@@ -99,7 +99,7 @@ def test_a_web_servers_log(tmp_path):
     }
     options = script.streams["access"].options
     assert (options["format"], options["timestamp"], "lateness" in options) == ("clf", "time_local", False)
-    assert "61 rows of clf were looked at, 1 more did not fit" in drafted(
+    assert "61 rows of clf were sampled, 1 more did not fit" in drafted(
         tmp_path / "access.log", tmp_path / "a.sql"
     )
 
@@ -124,7 +124,7 @@ def test_thresholds_leave_something(tmp_path):
 def test_who_writes_a_script_is_told_what_was_not_looked_at(tmp_path, monkeypatch):
     monkeypatch.setattr("penstock.formats.sampling.MOST_ROWS", 10)
     path = json_file(tmp_path / "a.json", *({"v": i} for i in range(11)))
-    assert "a: the first 10 rows of json were looked at" in drafted(path, tmp_path / "a.sql")
+    assert "a: the first 10 rows of json were sampled" in drafted(path, tmp_path / "a.sql")
     path.write_text('{"v":1}\n{"v":2}\n{"v":3}\nbroken\n')
     said = CliRunner().invoke(app, ["init", str(path)])
     assert "1 of 4 rows do not fit the others" in said.stderr
@@ -267,11 +267,11 @@ def test_numbered_files_are_one_stream_named_after_the_folder(tmp_path):
     ("content", "said"),
     [
         ("", "the file is empty"),
-        ('[\n{\n"a": 1\n}\n]\n', "one object a line"),
+        ('[\n{\n"a": 1\n}\n]\n', "one object per line"),
         ("Mar  5 10:00:00 host sshd[1]: hello there\nMar  6 10:00:00 host cron: x\n", "journalctl"),
         ("a,a\n1,2\n", "same name"),
-        ("PAR1 but not really", "not a parquet file"),
-        ("#separator \\x09\n#path\tx\n", "no line #fields"),
+        ("PAR1 but not really", "this is not a readable parquet file"),
+        ("#separator \\x09\n#path\tx\n", "it has no #fields line"),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(tmp_path, content, said):

@@ -19,8 +19,8 @@ GOOD = {**EXAMPLE_1, "join_cost": 0.001}
         ({"rates": {"A": 0, "B": 70, "C": 20}}, "the rate of stream 'A' must be above 0, not 0"),
         ({"rates": {"A": "ten", "B": 70, "C": 20}}, "the rate of stream 'A' must be a number, not 'ten'"),
         ({"rates": {"A": float("nan"), "B": 70, "C": 20}}, "the rate of stream 'A' must be a finite number"),
-        ({"rates": {"A": 10}}, "a join needs two streams or more, not 1"),
-        ({"rates": {}}, "a join needs two streams or more, not 0"),
+        ({"rates": {"A": 10}}, "a join needs at least two streams, not 1"),
+        ({"rates": {}}, "a join needs at least two streams, not 0"),
         ({"windows": {"A": 0, "B": 10, "C": 10}}, "the window of stream 'A' must be above 0, not 0"),
         ({"windows": {"A": 10, "B": 10}}, "stream 'C' has no window"),
         ({"windows": {"A": 10, "B": 10, "C": 10, "D": 10}}, "the windows name 'D', which is not a stream"),
@@ -28,7 +28,7 @@ GOOD = {**EXAMPLE_1, "join_cost": 0.001}
         ({"selectivities": {("A", "B"): 0}}, "must be above 0, not 0"),
         ({"selectivities": {("A", "Q"): 0.5}}, r"the predicate \('A', 'Q'\) names 'Q', which is not a stream"),
         ({"selectivities": {("A", "A"): 0.5}}, "is on one stream only; give that stream a filter"),
-        ({"selectivities": {("A", "B"): 0.5, ("B", "A"): 0.5}}, "stands twice"),
+        ({"selectivities": {("A", "B"): 0.5, ("B", "A"): 0.5}}, "is given twice; multiply the selectivities"),
         ({"selectivities": {"AB": 0.5}}, "a predicate is between two streams"),
         ({"capacity": 0}, "the capacity must be above 0, not 0"),
         ({"headroom": 1}, "the headroom must be below 1"),
@@ -47,7 +47,7 @@ def test_what_cannot_be_is_refused(change, message):
 
 def test_windows_that_hold_more_than_can_be_counted_are_refused():
     names = [f"s{i}" for i in range(5)]
-    with pytest.raises(PlanError, match="than can be counted"):
+    with pytest.raises(PlanError, match="joined tuples in windows of these sizes is out of range"):
         optimize(JoinProblem(dict.fromkeys(names, 1), dict.fromkeys(names, 1e90), join_cost=1))
 
 

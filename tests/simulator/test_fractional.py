@@ -312,10 +312,7 @@ def test_nothing_arrives():
         ({"s": None}, "arrivals of stream 's' must be a list of times, not None"),
         ({"s": "12"}, "arrivals of stream 's' must be a list of times, not '12'"),
         ([0, 1], "a mapping from stream to times"),
-        (
-            {"s": [10**5000]},
-            "arrival 0 of stream 's' is out of range: its magnitude must be between 1e-100 and 1e+100",
-        ),
+        ({"s": [10**5000]}, "stream 's' is out of range: its magnitude must be between 1e-100 and 1e+100"),
     ],
 )
 def test_bad_arrivals_are_refused(arrivals, says):

@@ -42,7 +42,7 @@ def test_hurst_of_fractional_noise(wanted):
         (lambda: index_of_dispersion(np.array([0.0, 1.5]), 1), "do not fill two intervals of 1 seconds"),
         (lambda: index_of_dispersion(np.array([0.0, 1.5]), 0), "length of an interval must be above 0, not 0"),
         (lambda: index_of_dispersion(np.array([0.0, 1e9]), 1e-6), "too short for arrivals over 1e+09 seconds"),
-        (lambda: hurst(np.arange(50.0), 1), "fill 49 intervals of 1 seconds, and a Hurst parameter needs 128"),
+        (lambda: hurst(np.arange(50.0), 1), "fill 49 intervals of 1 seconds, but a Hurst parameter needs 128"),
         (lambda: hurst(np.arange(0.25, 1000, 0.5), 1), "perfectly even"),
     ],
 )

@@ -91,7 +91,7 @@ def test_memory_is_bounded_and_silence_is_skipped():
         ({"mean_flow": -1}, "the mean of flow periods must be above 0, not -1"),
         ({"alpha": 1}, "the alpha of flow periods must be above 1, not 1"),
         ({"flow_rate": "fast"}, "the rate of one flow must be a number, not 'fast'"),
-        ({"rate": 1e9}, "would be 5e+07 flows at once, and at most 100000 can be: raise flow_rate"),
+        ({"rate": 1e9}, "would be 5e+07 flows at once, but there can be at most 100000: raise flow_rate"),
         ({"mean_flow": 1e-9}, "would hardly send: raise mean_flow or flow_rate"),
     ],
 )

@@ -69,12 +69,12 @@ def test_the_rate_is_unknown_if_one_is(tmp_path):
 @pytest.mark.parametrize(
     ("phases", "says"),
     [
-        ((), "phases are a list of (process, seconds) with at least one"),
-        (Poisson(1), "phases are a list of (process, seconds)"),
+        ((), "phases must be a list of (process, seconds), at least one"),
+        (Poisson(1), "phases must be a list of (process, seconds)"),
         (((Poisson(1), 1), Poisson(2)), "phase 2 must be (process, seconds)"),
         (((Poisson(1), 0),), "the length of phase 1 must be above 0, not 0"),
         (((Poisson(1), 1), (7, 1)), "the process of phase 2 must be an arrival process such as"),
-        (((Poisson(1e-9), 1),), "hardly any round would bring an arrival"),
+        (((Poisson(1e-9), 1),), "hardly any round would have an arrival"),
     ],
 )
 def test_errors(phases, says):

@@ -55,7 +55,7 @@ def test_no_arrivals_where_every_rate_is_zero():
         (math.nan, "must be a finite number, not nan"),
         ("5", "must be a number, not '5'"),
         (True, "must be a number, not True"),
-        (1e10, "must be at most 1e+09 a second, not 1e+10"),
+        (1e10, "must be at most 1e+09 per second, not 1e+10"),
     ],
 )
 def test_errors(rate, says):

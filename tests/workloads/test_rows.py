@@ -145,17 +145,17 @@ def test_option_names():
 @pytest.mark.parametrize(
     ("kind", "options", "says"),
     [
-        (pa.int32(), {"low": 2000}, "go from 2000 to 1499, which is below: set x_low and x_high"),
+        (pa.int32(), {"low": 2000}, "go from 2000 to 1499, which is lower: set x_low and x_high"),
         (pa.int8(), {"high": 300}, "x_high must be between -128 and 127, not 300"),
         (pa.uint16(), {"low": -1}, "x_low must be between 0 and 65535, not -1"),
         (pa.int32(), {"low": 1.5}, "x_low must be a whole number, not 1.5"),
         (pa.int32(), {"low": "a"}, "x_low must be a number, not 'a'"),
         (pa.int32(), {"zipf": 1}, "x_zipf must be above 1, not 1"),
-        (pa.int64(), {"zipf": 2, "high": 10**9}, "among at most 1000000 values, not 1000000001"),
+        (pa.int64(), {"zipf": 2, "high": 10**9}, "can have at most 1000000 values, not 1000000001"),
         (pa.string(), {"distinct": 0}, "x_distinct must be between 1 and"),
-        (pa.float32(), {"high": 1e60}, "is too far for float, the type of column 'x'"),
+        (pa.float32(), {"high": 1e60}, "is out of range for float, the type of column 'x'"),
         (pa.float64(), {"low": 2}, "go from 2.0 to 1.0"),
-        (pa.decimal128(4, 2), {"high": 100}, "is too far for decimal128(4, 2)"),
+        (pa.decimal128(4, 2), {"high": 100}, "is out of range for decimal128(4, 2)"),
         (pa.timestamp("ns"), {"high": 10**12}, "x_high must be between"),
         (pa.list_(pa.int32()), {}, "values of type list<item: int32> cannot be made for the column 'x'"),
     ],
@@ -167,7 +167,7 @@ def test_errors(kind, options, says):
 
 
 def test_errors_of_tables():
-    with pytest.raises(ArrivalError, match="the column 'x' stands twice"):
+    with pytest.raises(ArrivalError, match="the column 'x' occurs twice"):
         made_rows([("x", pa.int32()), ("x", pa.string())], 1, rng(), {})
     with pytest.raises(ArrivalError, match="number of rows to make must be between 0"):
         made_rows([("x", pa.int32())], -1, rng(), {})

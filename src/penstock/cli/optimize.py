@@ -18,7 +18,7 @@ from penstock.cli.style import COMPACT, rate, wide_console
 from penstock.optimizer import JoinPlan, JoinProblem, plans
 from penstock.optimizer import optimize as best_plan
 from penstock.optimizer.details import JoinDetail, details
-from penstock.optimizer.filters import cost_a_tuple
+from penstock.optimizer.filters import cost_per_tuple
 from penstock.optimizer.plan import Tree, leaves
 from penstock.optimizer.search import MOST, Method
 
@@ -167,7 +167,7 @@ def _leaf(plan: JoinPlan, name: str) -> Text:
     arriving = float(plan.problem.rates[name])
     label = Text.assemble((name, "bold"), f" [{window.size:g} {unit}]  {rate(arriving)}/s")
     if plan.problem.filters[name]:
-        cost, passed = cost_a_tuple(plan.problem.filters[name])
+        cost, passed = cost_per_tuple(plan.problem.filters[name])
         taken = arriving * plan.keep[name] * cost / float(plan.problem.share)
         label.append(f", filters pass {passed:.1%}, ").append(f"{taken:.1%}", style="cyan")
     if plan.keep[name] < 1:

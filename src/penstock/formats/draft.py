@@ -1,4 +1,4 @@
-"""A script that reads what was found: streams with their columns, and two queries to begin with."""
+"""Draft of a script for sampled files: a stream with its columns, and two example queries."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True)
 class Draft:
-    """A stream to be: its name, where its rows are, and what they look like."""
+    """A drafted stream: its name, the path of its files, and a sample of their rows."""
 
     name: str
     path: str
@@ -41,11 +41,11 @@ class Draft:
         self, columns: Sequence[Inferred], names: Sequence[str], clock: TimeColumn | None
     ) -> Iterator[str]:
         some = "the first " if self.sample.has_more else ""
-        seen = f"-- {self.name}: {some}{len(self.sample.rows):,} rows of {self.sample.form} were looked at"
+        seen = f"-- {self.name}: {some}{len(self.sample.rows):,} rows of {self.sample.form} were sampled"
         if self.sample.skipped:
             seen += f", {self.sample.skipped:,} more did not fit"
         if clock is None:
-            yield f"{seen}; no column was found to take the time from, so a row's time is when it arrives"
+            yield f"{seen}; no time column was found, so a row's time is its arrival"
         elif clock.disorder_us:
             yield f"{seen}; rows were up to {seconds(clock.disorder_us)} out of order"
         else:
@@ -85,12 +85,12 @@ class Draft:
 
 
 def _texts_of_times(columns: Sequence[Inferred]) -> bool:
-    """Whether other times are texts, so that the unit of numbers cannot be said for all of them."""
+    """Return whether some times are texts, so that one unit of numbers does not apply to all."""
     return any(column.type.name == "TIMESTAMP" and column.unit is None for column in columns)
 
 
 def column_names(keys: Sequence[str]) -> list[str]:
-    """Return names that Penstock takes for columns: not two that differ in case alone, none that begins with __.
+    """Return valid column names: no two that differ only in case, none that begins with __.
 
     >>> column_names(["Src", "src", "__CURSOR", "id.orig_h"])
     ['Src', 'src_2', 'CURSOR', 'id.orig_h']
@@ -108,18 +108,18 @@ def column_names(keys: Sequence[str]) -> list[str]:
 
 
 def stream_name(text: str) -> str:
-    """Return a name for a stream, from that of a file.
+    """Return a name for a stream, from the name of a file.
 
     >>> stream_name("conn.log.gz"), stream_name("2026-access log.csv"), stream_name("1.json")
     ('conn', 'access', 'rows')
     """
     found = re.search(r"[A-Za-z][A-Za-z0-9_]*", text.split(".")[0])
     name = found[0] if found else "rows"
-    return name if name == "rows" or _identifier(name) == name else f"{name}_rows"  # a word of SQL
+    return name if name == "rows" or _identifier(name) == name else f"{name}_rows"  # a keyword of SQL
 
 
 def _identifier(name: str) -> str:
-    """Return a name as SQL has it; quoted where it is a word of SQL, or not a plain name."""
+    """Return a name in SQL; in backticks if it is a keyword or not a plain name."""
     plain = _PLAIN.fullmatch(name) and DIALECT.tokenize(name)[0].token_type == TokenType.VAR
     return name if plain else quoted(name)
 
@@ -139,7 +139,7 @@ def literal(value: object) -> str:
 
 
 def _lateness(disorder_us: int) -> str:
-    """Return a round time that is longer than what was seen: more may come."""
+    """Return a round time that is longer than the observed disorder, which may grow."""
     for size in _LATENESS_S:
         if size * 1e6 >= 1.5 * disorder_us:
             return seconds(size * 1_000_000)
@@ -147,7 +147,7 @@ def _lateness(disorder_us: int) -> str:
 
 
 def _large(sample: FileSample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return a condition that keeps about a tenth of the rows, by a column of numbers."""
+    """Return a condition on a column of numbers that keeps about a tenth of the rows."""
     for column, name in zip(columns, names, strict=True):
         if column.type.name not in ("BIGINT", "INT", "DOUBLE") or re.search(
             r"(^|[._])(p?id|port|status)$|_(id|p)$", column.key
@@ -163,7 +163,7 @@ def _large(sample: FileSample, columns: Sequence[Inferred], names: Sequence[str]
 
 
 def _frequent(sample: FileSample, columns: Sequence[Inferred], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return a condition that asks for the most frequent of a few values of a column of strings."""
+    """Return a condition for the most frequent value of a string column with few values."""
     best: tuple[int, str, str] | None = None
     for column, name in zip(columns, names, strict=True):
         if column.type.name == "STRING":

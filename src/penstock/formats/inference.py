@@ -1,4 +1,4 @@
-"""What the columns of a sample are: their types, which of them is the time, how far rows are out of order."""
+"""Inference of column types from a sample, of the time column, and of how far rows are out of order."""
 
 import math
 import re
@@ -25,7 +25,7 @@ _TIME_NAME = re.compile(
 _DEEPEST = 10
 _BEST_NAMES = ("ts", "timestamp", "@timestamp", "time", "datetime", "event_time", "time_local", "date")
 _SINCE_S = (3e8, 4.1e9)
-"""Seconds after 1970 between which a number may be a time: 1979 to 2099."""
+"""The range of numbers that may be times, in seconds since 1970: 1979 to 2099."""
 _ZEEK = {"time": "TIMESTAMP", "interval": "DOUBLE", "double": "DOUBLE", "count": "BIGINT", "int": "BIGINT"} | {
     "port": "INT",
     "bool": "BOOLEAN",
@@ -34,7 +34,7 @@ _ZEEK = {"time": "TIMESTAMP", "interval": "DOUBLE", "double": "DOUBLE", "count":
 
 @dataclass(frozen=True)
 class Inferred:
-    """A column of a sample: its type, and for times from numbers the unit of these."""
+    """A column of a sample: its type, and the unit if it has times as numbers."""
 
     key: str
     type: ColumnType
@@ -51,7 +51,7 @@ class TimeColumn:
 
 
 def inferred(sample: FileSample) -> list[Inferred]:
-    """Return the columns of a sample with their types. What is of several types is a STRING."""
+    """Return the columns of a sample with their types; a column of several types is a STRING."""
     return [_column(sample, key) for key in sample.columns]
 
 
@@ -115,7 +115,7 @@ def _of_values(values: Sequence[Any]) -> str:
 
 
 def type_of_arrow(kind: pa.DataType) -> str:
-    """Return the type that Spark reads a column of parquet as."""
+    """Return the type as which Spark reads a parquet column."""
     if pa.types.is_dictionary(kind):
         return type_of_arrow(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -148,7 +148,7 @@ _ARROW = (
 
 
 def _unit(values: Sequence[Any], key: str) -> str | None:
-    """Return the unit of numbers that are times: all of them between 1979 and 2099, under a name of a time."""
+    """Return the unit of numbers that are times: the column is named like a time, and all are in 1979 to 2099."""
     if not _TIME_NAME.search(key) or not values:
         return None
     found: set[str] = set()
@@ -167,7 +167,7 @@ def _unit(values: Sequence[Any], key: str) -> str | None:
 
 
 def time_column_of(sample: FileSample, columns: Sequence[Inferred]) -> TimeColumn | None:
-    """Return the column to take the time from: always there, by its name if several are; None if there is none."""
+    """Return the time column: one without NULL, the best by its name; None if there is none."""
     times = [
         column
         for column in columns
@@ -188,7 +188,7 @@ def time_column_of(sample: FileSample, columns: Sequence[Inferred]) -> TimeColum
 
 
 def _micros(value: Any, unit: str | None) -> int | None:  # noqa: ANN401
-    """Return a time in microseconds since 1970, as far as it is one."""
+    """Return a time in microseconds since 1970; None if it is not a time."""
     try:
         if isinstance(value, datetime | date):
             moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)

@@ -1,4 +1,4 @@
-"""Rows as JSON, one object a line, as Penstock reads them back."""
+"""Rows as JSON, one object per line, in the format that Penstock reads."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ RAW = "_raw"
 
 
 def json_lines(table: pa.Table) -> list[str]:
-    """Return every row of a table as a JSON object; what is NULL is left out.
+    """Return every row of a table as a JSON object, without NULL values.
 
     >>> json_lines(pa.table({"a": [1, None], "m": pa.array([[("k", 2)], []], pa.map_(pa.string(), pa.int64()))}))
     ['{"a": 1, "m": {"k": 2}}', '{"m": {}}']
@@ -27,7 +27,7 @@ def json_lines(table: pa.Table) -> list[str]:
 
 
 def plain_rows(table: pa.Table) -> Iterator[dict[str, object]]:
-    """Return every row of a table with values as JSON can have them."""
+    """Return every row of a table with values that JSON supports."""
     kinds = {field.name: field.type for field in table.schema}
     for batch in table.to_batches():
         for row in python_rows(pa.Table.from_batches([batch])):
@@ -35,7 +35,7 @@ def plain_rows(table: pa.Table) -> Iterator[dict[str, object]]:
 
 
 def python_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the rows of a table; times that Python cannot have are texts: microseconds, or days, since 1970."""
+    """Return the rows of a table; times out of Python's range are texts: microseconds, or days, since 1970."""
     try:
         return table.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
@@ -43,7 +43,7 @@ def python_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _with_plain_times(table: pa.Table) -> pa.Table:
-    """Return the table with times as texts where Python has no such date: before year 1, after 9999."""
+    """Return the table with times as texts if they are out of Python's range: before year 1, after 9999."""
     for place, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
             try:
@@ -55,7 +55,7 @@ def _with_plain_times(table: pa.Table) -> pa.Table:
 
 
 def plain(value: object, kind: pa.DataType) -> object:
-    """Return a value of a type as JSON can have it.
+    """Return a value of a type as a value that JSON supports.
 
     >>> plain(date(2026, 1, 31), pa.date32()), plain(math.nan, pa.float64())
     ('2026-01-31', 'NaN')
@@ -82,7 +82,7 @@ def plain(value: object, kind: pa.DataType) -> object:
 
 
 def as_object(text: str) -> str:
-    """Return a text that is a JSON object as it is, any other as the value of the key `_raw`.
+    """Return a text that is a JSON object unchanged, any other text as the value of the key `_raw`.
 
     >>> as_object('{"a": 1}'), as_object("rubbish")
     ('{"a": 1}', '{"_raw": "rubbish"}')

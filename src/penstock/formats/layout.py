@@ -1,4 +1,4 @@
-"""How the records of a text are laid out: JSON objects, separated fields, or Zeek's own tables."""
+"""`Layout`: the record format of a text file: JSON objects, separated fields, or Zeek's tables."""
 
 import csv
 import re
@@ -9,14 +9,14 @@ from typing import Any
 from penstock.errors import RunError
 
 USER_WITH_SPACES = r'^(\S+ \S+) ([^"\[]* [^"\[]*) \['
-"""How a line of a web server's log begins whose third field, the user, has spaces; for Python and for Java."""
+"""Pattern of a web server's log line whose third field, the user, has spaces; for Python and Java."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text. Files with the same one are parsed together.
+    """The layout of a text file. Files with the same layout are parsed together.
 
-    `names` are the fields in their order; None: those of the declared columns, or JSON, which has its own.
+    `names` are the fields in their order; None: the declared columns, or JSON, which has its own names.
     """
 
     form: str
@@ -24,19 +24,19 @@ class Layout:
     delimiter: str = ","
     quoted: bool = False
     header_lines: int = 0
-    """Records at the beginning of a file that hold no row."""
+    """Records at the beginning of a file that are not rows."""
     null: str | None = None
     comment: str | None = None
     set_separator: str | None = None
-    """What parts the elements of a field that holds several; None: such a field holds JSON."""
+    """The separator of elements in a field with several; None: such a field holds JSON."""
     empty_set: str | None = None
     escape: str = '"'
-    """What stands before a quote inside quotes. Where it is not the quote itself, a record is one line."""
+    """The escape character of a quote inside quotes. If it is not the quote itself, a record is one line."""
     brackets: bool = False
-    """Whether a time stands in brackets, as in a web server's log."""
+    """Whether times are in brackets, as in a web server's log."""
 
     def with_header(self, beginning: str, file: str) -> "Layout":
-        """Return the layout of a file that begins like this."""
+        """Return the layout of a file with this beginning."""
         if self.form == "zeek":
             return _zeek(beginning, file)
         if self.form == "csv" and self.header_lines:
@@ -46,7 +46,7 @@ class Layout:
         return self
 
     def names_others(self, line: str) -> bool:
-        """Return whether a line of a Zeek log names other fields than its beginning did."""
+        """Return whether a line of a Zeek log names other fields than its header."""
         found = line.split(self.delimiter) if line.startswith("#fields") else []
         return bool(found) and tuple(filter(None, found[1:])) != self.names
 
@@ -55,7 +55,7 @@ class Layout:
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Return the lines of a text as files have them; other signs that Unicode counts as line ends are text.
+    r"""Return the lines of a text; characters that only Unicode counts as line ends are kept as text.
 
     >>> lines_of("a\r\nb\u2028c\n")
     ['a', 'b\u2028c', '']
@@ -64,7 +64,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def layout_of(form: str, options: Mapping[str, Any], *, in_file: bool) -> Layout:
-    """Return the layout that a stream's or a table's options tell; a file's header may tell more."""
+    """Return the layout by the options of a stream or a table; a file's header may add to it."""
     if form == "json":
         return Layout("json", comment=options.get("comment"))
     if form == "zeek":
@@ -103,7 +103,7 @@ def _zeek(beginning: str, file: str) -> Layout:
         told[key] = [value for value in values if value]
     told = {key: values for key, values in told.items() if values}
     if "fields" not in told:
-        raise RunError(f"{file} is no Zeek log: there is no line #fields at its beginning. Is its format 'json'?")
+        raise RunError(f"{file} is not a Zeek log: it has no #fields line at its beginning. Is its format 'json'?")
     return Layout(
         "csv",
         names=tuple(told["fields"]),

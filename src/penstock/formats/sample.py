@@ -1,4 +1,4 @@
-"""Samples of files: their first rows, of JSON, Zeek's logs and parquet; `separated` has the other formats."""
+"""Samples of the first rows of JSON, Zeek and parquet files; `separated` has the other formats."""
 
 import json
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ _DEEPEST = 10
 
 @dataclass(frozen=True)
 class FileSample:
-    """What a file begins with: rows by column, and how they are read.
+    """The first rows of a file by column, and the options to read it.
 
-    `rows` hold texts where the format has no types of its own. A key of JSON that holds keys is one column for
-    each of those, with dots in between.
+    `rows` hold texts if the format has no types. A nested object of JSON becomes one column for each of its
+    keys, with dots between the names.
     """
 
     form: str
@@ -30,16 +30,16 @@ class FileSample:
     rows: tuple[dict[str, Any], ...]
     options: dict[str, Any] = field(default_factory=dict)
     schema: pa.Schema | None = None
-    """Of parquet, the columns with their types."""
+    """The columns with their types, of parquet."""
     types: dict[str, str] = field(default_factory=dict)
-    """Of Zeek's tables, what they say that each column is."""
+    """The types of columns that a Zeek log declares."""
     skipped: int = 0
     """Rows that did not fit the others."""
     has_more: bool = False
-    """Whether there are rows behind those that were looked at."""
+    """Whether there are more rows than the sample has."""
 
     def with_more(self, other: "FileSample") -> "FileSample":
-        """Return the rows of two files of one kind, with the keys of either, or the columns that both have."""
+        """Return the rows of two files of one format, with all keys (JSON), or the columns that both have."""
         if self.form == "json":
             columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
         else:
@@ -55,7 +55,7 @@ class FileSample:
 
 
 def parquet_sample(path: Path, most: int) -> FileSample:
-    """Look at a parquet file, which has its own types."""
+    """Return a sample of a parquet file, which has its own types."""
     try:
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches(most)
@@ -63,11 +63,11 @@ def parquet_sample(path: Path, most: int) -> FileSample:
             found = [] if rows is None else rows.to_pylist(maps_as_pydicts="lossy")
             return FileSample("parquet", tuple(file.schema_arrow.names), tuple(found), schema=file.schema_arrow)
     except (pa.ArrowException, OSError) as error:
-        raise RunError(f"{path}: this is not a parquet file that can be read: {error}") from error
+        raise RunError(f"{path}: this is not a readable parquet file: {error}") from error
 
 
 def zeek_sample(path: Path, text: str, most: int) -> FileSample:
-    """Look at a Zeek log, whose first lines name the columns and their types."""
+    """Return a sample of a Zeek log, whose first lines name the columns and their types."""
     layout = Layout("zeek").with_header(text, path.name)
     names = layout.names or ()
     told = next((line.split(layout.delimiter)[1:] for line in lines_of(text) if line.startswith("#types")), [])
@@ -79,7 +79,7 @@ def zeek_sample(path: Path, text: str, most: int) -> FileSample:
 
 
 def json_sample(path: Path, most: int) -> FileSample:
-    """Look at JSON, one object a line."""
+    """Return a sample of JSON, one object per line."""
     rows: list[dict[str, Any]] = []
     bad, first = 0, ""
     for record in beginning(path, Layout("json"), most):
@@ -95,12 +95,12 @@ def json_sample(path: Path, most: int) -> FileSample:
     if bad > len(rows):
         hint = " jq -c '.[]' turns an array into lines" if first.startswith("[") else ""
         which = f"{bad:,} of {bad + len(rows):,} lines are not objects, the first of them {first[:60]!r}"
-        raise RunError(f"{path}: this looks like JSON, but {which}: Penstock reads one object a line.{hint}")
+        raise RunError(f"{path}: this looks like JSON, but {which}: Penstock reads one object per line.{hint}")
     return FileSample("json", tuple(dict.fromkeys(name for row in rows for name in row)), tuple(rows), skipped=bad)
 
 
 def _flat(row: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Return the values of an object; those of objects inside it under names with dots."""
+    """Return the values of an object; those of nested objects under names with dots."""
     for key, value in row.items():
         plain = bool(key) and "." not in key
         deep = prefix.count(".") >= _DEEPEST

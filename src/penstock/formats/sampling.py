@@ -1,4 +1,4 @@
-"""Which format a file has that nobody told, and a sample of the files of one kind."""
+"""Detection of a file's format, and a sample of several files of one format."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,19 +10,19 @@ from penstock.formats.separated import sampled_fields
 from penstock.formats.texts import first_lines
 
 MOST_ROWS = 50_000
-"""Rows that are looked at."""
+"""The maximum number of rows in a sample."""
 _MOST_FILES = 5
 
 
 def sampled(paths: Sequence[Path]) -> FileSample:
-    """Look at files of one kind, the first ones and the last; raise `RunError` if Penstock cannot read them."""
+    """Return a sample of files of one format, the first ones and the last; raise `RunError` if unreadable."""
     chosen = paths if len(paths) <= _MOST_FILES else [*paths[: _MOST_FILES - 2], *paths[-2:]]
     found = _sampled(chosen[0], MOST_ROWS // len(chosen))
     for path in chosen[1:]:
         try:
             other = _sampled(path, MOST_ROWS // len(chosen))
         except RunError:
-            continue  # a run will say of each row or file what is wrong
+            continue  # a run reports what is wrong with a row or a file
         if other.form == found.form and (found.form == "json" or set(other.columns) & set(found.columns)):
             found = found.with_more(other)
     return replace(found, has_more=found.has_more or len(chosen) < len(paths))
@@ -41,7 +41,7 @@ def _sample(path: Path, most: int) -> FileSample:
         return parquet_sample(path, most)
     text = first_lines(path)
     if not text.strip():
-        raise RunError(f"{path}: the file is empty, so there is nothing to learn from")
+        raise RunError(f"{path}: the file is empty, so its columns cannot be inferred")
     if "\x00" in text[:1000]:
         raise RunError(f"{path}: this is neither text nor parquet")
     if text.startswith("#separator") or "\n#fields\t" in text[:5000]:

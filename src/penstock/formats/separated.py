@@ -1,4 +1,4 @@
-"""The first rows of separated fields: which sign parts them, whether there is a header, what stands for NULL."""
+"""Samples of separated fields: detects the delimiter, the header and the word for NULL."""
 
 import csv
 import re
@@ -23,13 +23,13 @@ _COMBINED = (
     "referer",
     "user_agent",
 )
-"""The fields of a web server's log in its combined form; the common form has the first seven."""
+"""The fields of a web server's log in combined format; the common format has the first seven."""
 _SERVER_LINE = re.compile(r"\S+ \S+ [^\"\[]+ \[\d{2}/[A-Za-z]{3}/\d{4}:[^\]]*\] \"")
 _FIELD = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\S+')
 
 
 def sampled_fields(path: Path, text: str, most: int) -> FileSample:
-    """Look at a text whose lines are fields with a sign between them, or a web server's log."""
+    """Return a sample of a text with separated fields, or of a web server's log."""
     csv.field_size_limit(LONGEST_RECORD)
     lines = [line for line in lines_of(text) if line.strip()]
     if sum(map(bool, map(_SERVER_LINE.match, lines[:200]))) * 2 > len(lines[:200]):
@@ -51,7 +51,7 @@ def sampled_fields(path: Path, text: str, most: int) -> FileSample:
         )
     every = list(csv.reader(beginning(path, layout, most), delimiter=delimiter))
     values = [row for row in every if len(row) == len(names)]
-    null = next((word for word in _NULLS if _stands_for_null(values, word)), None)
+    null = next((word for word in _NULLS if _is_null_word(values, word)), None)
     rows = tuple(
         {name: None if value in ("", null) else value for name, value in zip(names, row, strict=True)}
         for row in values
@@ -64,7 +64,7 @@ def sampled_fields(path: Path, text: str, most: int) -> FileSample:
 
 
 def _server(path: Path, most: int) -> FileSample:
-    """Look at a web server's log, in its common form, in the combined one, or with more fields."""
+    """Return a sample of a web server's log, in common or combined format, or with more fields."""
     records = beginning(path, layout_of("clf", {}, in_file=True), most)
     every = [_FIELD.findall(re.sub(USER_WITH_SPACES, r'\1 "\2" [', record)) for record in records]
     counts = [len(fields) for fields in every]
@@ -79,7 +79,7 @@ def _server(path: Path, most: int) -> FileSample:
 
 
 def _delimiter(path: Path, lines: list[str]) -> str:
-    """Return the sign that parts most lines into the same number of fields, two at least."""
+    """Return the delimiter that splits most lines into the same number of fields, at least two."""
     best, score = "", 0
     for sign in _DELIMITERS:
         counts = [len(row) for row in csv.reader(lines, delimiter=sign)]
@@ -89,14 +89,14 @@ def _delimiter(path: Path, lines: list[str]) -> str:
             best, score = sign, alike * min(common, 50)
     if not best:
         raise RunError(
-            f"{path}: this is neither JSON, one object a line, nor fields between commas, semicolons or tabs, "
-            "nor a web server's or Zeek's log, nor parquet. Plain syslog can be had as JSON: journalctl -o json"
+            f"{path}: this is not JSON with one object per line, fields separated by commas, semicolons or tabs, "
+            "a web server's or Zeek's log, or parquet. To get syslog as JSON: journalctl -o json"
         )
     return best
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: it has no number, and no value that occurs again below it."""
+    """Return whether the first row is a header: no number, and no value that occurs again below."""
     first, rest = rows[0], rows[1:50]
     if not all(cell.strip() and not _is_number(cell) for cell in first):
         return False
@@ -115,8 +115,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _stands_for_null(rows: list[list[str]], word: str) -> bool:
-    """Whether a word stands where others have numbers."""
+def _is_null_word(rows: list[list[str]], word: str) -> bool:
+    """Return whether a word occurs in a column of numbers."""
     for column in zip(*rows, strict=True):
         values = [value for value in column if value]
         others = [value for value in values if value != word]

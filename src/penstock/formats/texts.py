@@ -1,4 +1,4 @@
-"""Text files as blocks of records, packed or not: no file is ever held as a whole."""
+"""Reader of text files, compressed or not, as lists of records: no file is held as a whole."""
 
 import codecs
 from collections.abc import Iterator, Sequence
@@ -11,19 +11,19 @@ from penstock.errors import RunError
 from penstock.formats.layout import Layout
 
 READ_BYTES = 1024 * 1024
-"""What is read of a file at a time; of one that breaks off, so much is lost at most."""
+"""Bytes read at a time; the most that is lost of a truncated file."""
 LONGEST_RECORD = 1_000_000
-"""Characters of one record. A longer one is rejected; so is one with a quote that is not closed within so many."""
+"""Maximum characters of a record. A longer one is rejected; so is one whose quote is not closed within it."""
 BROKEN = "\x00\x00"
-"""What a record begins with that cannot be read: too long, or a quote in it is not closed."""
+"""The prefix of a record that cannot be read: too long, or with a quote that is not closed."""
 _KEPT = 1000
-"""Characters that are kept of such a record."""
+"""Characters kept of such a record."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[pa.NativeFile]:
-    """Open a file for reading, unpacked according to its suffix."""
+    """Open a file for reading, decompressed by its suffix."""
     try:
         with pa.input_stream(str(path), compression=PACKED.get(path.suffix.lower())) as stream:
             yield stream
@@ -50,13 +50,15 @@ def records_of(path: Path, layout: Layout) -> Iterator[list[str]]:
             if records:
                 yield records
             if splitter.other_fields:
-                raise RunError(f"further down, {splitter.other_fields!r} names other columns: part the file there")
+                raise RunError(
+                    f"further down, {splitter.other_fields!r} names other columns: split the file there"
+                )
             if not data:
                 return
 
 
 class Splitter:
-    r"""Splits a text that comes in parts into records; where the parts end does not matter.
+    r"""Splits a text that arrives in parts into records, wherever the parts end.
 
     >>> splitter = Splitter(Layout("csv", quoted=True))
     >>> splitter.feed('a,1\n\nb,2\r\nc,"x\ny"\nd'), splitter.feed(',"z', at_end=True)
@@ -67,12 +69,12 @@ class Splitter:
         self._layout = layout
         self._rest = ""
         self._skipping = False
-        """Whether the rest of a line that is too long is left out."""
+        """Whether the rest of a line that is too long is being skipped."""
         self.other_fields = ""
-        """A line that names other fields than the layout has; what stands behind it is not returned."""
+        """A line that names other fields than the layout; records after it are not returned."""
 
     def feed(self, text: str, *, at_end: bool = False) -> list[str]:
-        """Return the records that are whole by now."""
+        """Return the records that are complete by now."""
         text = self._line_ends(self._rest + text, at_end)
         if self._skipping:
             line, found, text = text.partition("\n")
@@ -106,21 +108,21 @@ class Splitter:
 
     @staticmethod
     def _line_ends(text: str, at_end: bool) -> str:
-        """Return the text with one kind of line ends; a carriage return at its end may be half of one."""
+        """Return the text with uniform line ends; a carriage return at its end may be half of one."""
         if "\r" not in text:
             return text
         held = "\r" if text.endswith("\r") and not at_end else ""
         return text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n") + held
 
     def _joined(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Join the lines of records whose quoted fields hold line ends; return these, and an unfinished one."""
+        """Join the lines of records with line ends inside quotes; return the records, and an unfinished one."""
         comment, delimiter = self._layout.comment, self._layout.delimiter
         records: list[str] = []
         pending: list[str] = []
         for place, line in enumerate(lines):
             skipped = comment is not None and not pending and line.startswith(comment)
             if pending and _length(pending) + len(line) > LONGEST_RECORD:
-                # A quote that nobody closes: its own line is wrong, and those behind it are read by themselves
+                # The quote is never closed: its own line is bad, and the lines after it are read separately
                 more, rest = self._joined([*pending[1:], *lines[place:]])
                 return [*records, broken(pending[0]), *more], rest
             if not skipped and (pending or '"' in line) and _ends_in_quotes(line, delimiter, bool(pending)):

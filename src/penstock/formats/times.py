@@ -1,22 +1,22 @@
-"""Times as logs write them: seconds or finer units since 1970, or dates as text."""
+"""SQL to read times in logs: numbers since 1970 in seconds or finer units, or dates as text."""
 
 from collections.abc import Mapping
 
 UNITS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-"""Nanoseconds of each unit that numbers can be in."""
+"""Nanoseconds of each unit of numbers."""
 LIMITS: Mapping[str, float] = {"s": 1e11, "ms": 1e14, "us": 1e17}
-"""Where no unit is given, a number below this is taken to be in it. So every time from March 1973 on is right."""
+"""Without a given unit, a number below the limit has this unit. Correct for every time since March 1973."""
 _NUMBER = r"^\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*$"
 _TIME_ONLY = r"^\\s*T?\\d{1,2}:"
 _SERVER = r"^\\[?(\\d{2}/[A-Z][a-z]{2}/\\d{4}:\\d{2}:\\d{2}:\\d{2}( [+-]\\d{4})?)\\]?$"
-"""As web servers write it: [10/Oct/2026:13:55:36 +0200]."""
+"""The time in a web server's log: [10/Oct/2026:13:55:36 +0200]."""
 
 
 def time_sql(text: str, unit: str | None) -> str:
-    """Return the SQL of a TIMESTAMP from a text, NULL where it is none.
+    """Return the SQL of a TIMESTAMP from a text, NULL if it is not a time.
 
     `unit` is one of s, ms, us, ns or iso; None: numbers by their magnitude, everything else as a date. A text
-    without a date would depend on the day on which it is read, and is none.
+    without a date would depend on the day on which it is read, so it is not a time.
     """
     if unit in UNITS:
         return number_sql(f"try_cast({text} AS DECIMAL(38,9))", unit)
@@ -35,7 +35,7 @@ def time_sql(text: str, unit: str | None) -> str:
 
 
 def number_sql(number: str, unit: str | None) -> str:
-    """Return the SQL of a TIMESTAMP from a number since 1970; what is finer than a microsecond is cut off."""
+    """Return the SQL of a TIMESTAMP from a number since 1970, truncated to microseconds."""
     if unit is not None:
         return _scaled(number, unit)
     cases = " ".join(
@@ -45,14 +45,14 @@ def number_sql(number: str, unit: str | None) -> str:
 
 
 def unit_sql(text: str) -> str:
-    """Return the SQL of the unit that a number is taken to be in by its magnitude; NULL where it is no number."""
+    """Return the SQL of the unit of a number by its magnitude; NULL if it is not a number."""
     number = f"try_cast({text} AS DECIMAL(38,9))"
     cases = " ".join(f"WHEN abs({number}) < {limit:.0f} THEN '{each}'" for each, limit in LIMITS.items())
     return f"CASE WHEN {number} IS NULL THEN NULL {cases} ELSE 'ns' END"
 
 
 def within_years(time: str, kind: str) -> str:
-    """Return the SQL of a DATE or TIMESTAMP, NULL before the year 1 and after 9999: few readers have those."""
+    """Return the SQL of a DATE or TIMESTAMP, NULL before the year 1 and after 9999, which few readers support."""
     last = "9999-12-31" + (" 23:59:59.999999" if kind == "TIMESTAMP" else "")
     return f"CASE WHEN {time} BETWEEN {kind}'0001-01-01' AND {kind}'{last}' THEN {time} END"
 
@@ -63,7 +63,7 @@ def _scaled(number: str, unit: str) -> str:
 
 
 def seconds(micros: int) -> str:
-    """Return a span of time as people read it.
+    """Return a duration as text.
 
     >>> seconds(2_500), seconds(90_000_000), seconds(0)
     ('0.0025 s', '1 min 30 s', '0 s')

@@ -1,4 +1,4 @@
-"""Plans for joins of streams: rates and windows, plan search, probe orders."""
+"""Optimizer of stream joins: cost model, plan search, load shedding, probe orders."""
 
 from penstock.optimizer.filters import Filter, FilterPlan, by_rank, filter_plan
 from penstock.optimizer.networks import join_problem, ranked, utilization

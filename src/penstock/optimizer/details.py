@@ -1,4 +1,4 @@
-"""A plan, join by join: what each takes in, holds, gives on and costs."""
+"""The joins of a plan one by one: output rate, window, utilization and methods of each."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from penstock.optimizer.sets import Sets
 
 @dataclass(frozen=True)
 class JoinDetail:
-    """One join of a plan, after its drop boxes: what it gives a second, what its windows hold, what it takes."""
+    """One join of a plan, after drop boxes: results per second, tuples in its window, utilization."""
 
     tree: Tree
     rate: float
     window: float
     utilization: float
     methods: tuple[str, str]
-    """How its left and its right side keep their windows."""
+    """The join methods of its left and its right side."""
 
 
 def details(plan: JoinPlan) -> list[JoinDetail]:
-    """Return the joins of a plan, those below first."""
+    """Return the joins of a plan, bottom up."""
     problem = plan.problem
     sets = Sets.of(problem).keeping(np.array([plan.keep[name] for name in problem.streams]))
     names = [method.name for method in problem.join_methods]

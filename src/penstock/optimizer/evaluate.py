@@ -1,4 +1,4 @@
-"""The figures of one plan, and the best drop boxes for it."""
+"""Evaluation of one plan: its rate and utilization, with the best drop boxes for it."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from penstock.optimizer.trees import joins_of, named
 
 
 def evaluated(problem: JoinProblem, sets: Sets, shape: Shape) -> JoinPlan:
-    """Return a plan with what it brings and takes; with drop boxes if it needs more than there is."""
+    """Return a plan with its rate and utilization; with drop boxes if it exceeds the budget."""
     joins = joins_of(shape)
     demand = _cost(sets, joins)
     if demand <= sets.budget:
@@ -37,7 +37,7 @@ def _cost(sets: Sets, joins: Joins) -> float:
 
 
 def _kept(sets: Sets, joins: Joins) -> Floats:
-    """Return the y that one plan keeps at best, with windows of rows."""
-    if len(sets.methods) > 1:  # which method is cheapest for a side depends on what is kept
+    """Return the largest y that one plan can keep, with windows of rows."""
+    if len(sets.methods) > 1:  # the cheapest method of a side depends on what is kept
         return most_kept(sets, joins, sets.full[:, None], np.array([sets.budget]), np.zeros(1))[:, 0]
     return knapsack(sets.prices(joins), sets.full, sets.budget)

@@ -1,4 +1,4 @@
-"""All left-deep plans at once, where windows are of rows and joins have one method."""
+"""Prices of all left-deep plans at once, for windows of rows and a single join method."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from penstock.optimizer.sets import Floats, Ints, Sets
 
 
 def order_prices(sets: Sets, orders: Ints) -> Floats:
-    """Return for each order, a row, the price of each stream: seconds that a unit of its y causes in all joins.
+    """Return a row per order with the price of each stream: seconds of all joins per unit of its y.
 
     Prices do not depend on what is dropped.
     """
     ((probe, scan, insert),) = sets.methods
     streams = 1 << orders
-    left = sets.windows[(np.cumsum(streams, axis=1) - streams)[:, 1:]]  # what the joins before have made
+    left = sets.windows[(np.cumsum(streams, axis=1) - streams)[:, 1:]]  # results of the joins before
     right = sets.windows[streams[:, 1:]]
     passing = left * (probe + scan * right + insert)
     entering = right * (probe + scan * left + insert)

@@ -1,4 +1,4 @@
-"""Selections on one stream: in which order, at what load, and what to drop when it is too much (AN04 4.1)."""
+"""Selections on one stream: their best order, their load, and the drop box under overload (AN04 4.1)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from penstock.network import Number, checked
 
 @dataclass(frozen=True)
 class Filter:
-    """A selection: `cost` seconds a tuple, of which a share `selectivity` passes. A projection passes all."""
+    """A selection: `cost` seconds per tuple; the share `selectivity` of tuples passes. A projection passes all."""
 
     cost: Number
     selectivity: Number = 1.0
@@ -23,9 +23,9 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterPlan:
-    """Filters in the order they run; what they take of a processor before shedding (`demand`) and after.
+    """Filters in the order they run, with their utilization before shedding (`demand`) and after.
 
-    `keep` is the drop box before the first of them: none elsewhere is ever better (AN04 Observation 2).
+    `keep` is the drop box before the first of them: no other place is better (AN04 Observation 2).
     """
 
     filters: tuple[Filter, ...]
@@ -49,10 +49,10 @@ def checked_share(value: object, what: str) -> Number:
 
 
 def by_rank(filters: Iterable[Filter]) -> tuple[Filter, ...]:
-    """Return the filters in the order that costs least: by how much each drops a second of its work.
+    """Return the filters in the cheapest order: by the share that each drops, per second of its cost.
 
-    >>> [f.name for f in by_rank([Filter(0.001, 0.5, "dear"), Filter(0.0005, 0.25, "good")])]
-    ['good', 'dear']
+    >>> [f.name for f in by_rank([Filter(0.001, 0.5, "expensive"), Filter(0.0005, 0.25, "good")])]
+    ['good', 'expensive']
     """
     return tuple(sorted(filters, key=_rank, reverse=True))
 
@@ -61,8 +61,8 @@ def _rank(each: Filter) -> float:
     return float((1 - each.selectivity) / each.cost) if each.cost else float("inf")
 
 
-def cost_a_tuple(filters: Sequence[Filter]) -> tuple[float, float]:
-    """Return the seconds that a tuple takes on its way through, and the share that comes out. AN04 (13, 14)."""
+def cost_per_tuple(filters: Sequence[Filter]) -> tuple[float, float]:
+    """Return the average seconds per input tuple, and the share of tuples that pass all filters. AN04 (13, 14)."""
     cost, share = 0.0, 1.0
     for each in filters:
         cost += share * float(each.cost)
@@ -71,21 +71,21 @@ def cost_a_tuple(filters: Sequence[Filter]) -> tuple[float, float]:
 
 
 def filter_plan(rate: Number, filters: Sequence[Filter], capacity: Number = 1.0) -> FilterPlan:
-    """Return the figures of these filters in this order, with a drop box at the source if they need one.
+    """Return the plan of these filters in this order, with a drop box at the source if they need one.
 
-    AN04 Figure 1: a thousand tuples a second keep one order busy for three quarters of the time; the other
-    would need a processor and a quarter, and loses a fifth of the tuples.
+    AN04 Figure 1: at 1000 tuples per second, one order has a utilization of 0.75; the other would need 1.25
+    processors, and loses a fifth of the tuples.
 
-    >>> good, dear = Filter(0.0005, 0.25), Filter(0.001, 0.5)
-    >>> filter_plan(1000, [good, dear]).utilization
+    >>> good, expensive = Filter(0.0005, 0.25), Filter(0.001, 0.5)
+    >>> filter_plan(1000, [good, expensive]).utilization
     0.75
-    >>> plan = filter_plan(1000, [dear, good])
+    >>> plan = filter_plan(1000, [expensive, good])
     >>> plan.demand, plan.keep, plan.rate
     (1.25, 0.8, 100.0)
     """
     speed = float(checked(rate, "the rate of the stream", above=0, error=PlanError))
     most = float(checked(capacity, "the capacity", above=0, error=PlanError))
-    cost, share = cost_a_tuple(filters)
+    cost, share = cost_per_tuple(filters)
     demand = speed * cost
     keep = 1.0 if demand <= most else most / demand  # AN04 (16)
     return FilterPlan(tuple(filters), keep, speed * share * keep, demand * keep, demand)

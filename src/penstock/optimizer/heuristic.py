@@ -9,9 +9,9 @@ from penstock.optimizer.sets import Floats, Ints, Sets
 def heuristic(sets: Sets, full: Floats, budget: Floats) -> tuple[Floats, Ints]:
     """Return what is kept of each stream, and for every set of streams the one that its plan joins last.
 
-    Columns are problems, as in `exact.most_kept`. The best plan of a set is the one with the most results for its
-    cost (AN04 (21)); its drop boxes stay when it is met again, and are multiplied with those that come on top.
-    Optimal where a plan without drop boxes exists; else not always.
+    Columns are problems, as in `exact.most_kept`. The best plan of a set is the one with the most results per
+    cost (AN04 (21)). Its drop boxes stay when the set becomes part of a larger one, and are multiplied with
+    further ones. Optimal if there is a plan without drop boxes; else not always.
     """
     n, problems = full.shape
     y = np.zeros((1 << n, n, problems))

@@ -1,4 +1,4 @@
-"""How much of each stream to keep when a plan needs more than there is: a knapsack (AN04 4.2.1)."""
+"""How much of each stream to keep when a plan exceeds the budget: a knapsack (AN04 4.2.1)."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from penstock.optimizer.sets import Floats
 def knapsack(prices: Floats, most: Floats, budget: Floats | float, axis: int = 0) -> Floats:
     """Return how much of each stream to take: the cheapest first, whole, until the budget is used up.
 
-    `prices` are seconds for each unit of y (`sets.Sets`), of which there is `most`; a unit of any stream brings
-    the same number of results, so AN04's ratio is one over the price.
+    `prices` are seconds per unit of y (`sets.Sets`), of which there is `most`. A unit of any stream gives the same
+    number of results, so AN04's ratio is one over the price.
 
     >>> knapsack(np.array([2.0, 1.0, 4.0]), np.array([1.0, 1.0, 1.0]), 2.0).tolist()
     [0.5, 1.0, 0.0]

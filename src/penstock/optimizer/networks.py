@@ -1,4 +1,4 @@
-"""The cost model on networks: what one takes of a processor, its selections by rank, its joins as problems."""
+"""The cost model for networks: utilization, selections ordered by rank, joins as problems."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +10,7 @@ from penstock.optimizer.problem import JoinProblem
 
 
 def utilization(network: Network) -> float:
-    """Return the share of a processor that a network takes at the rates of its streams; above 1 it is infeasible.
+    """Return the share of a processor that a network needs at the rates of its streams; above 1 it is infeasible.
 
     AN04 Figure 1:
 
@@ -27,15 +27,15 @@ def utilization(network: Network) -> float:
     for edge, cost in network.costs.items():
         rate = network.rates[edge.source]
         if rate is None:
-            raise PlanError(f"the rate of {edge.source!r} is not known, so neither is what it takes")
+            raise PlanError(f"the rate of {edge.source!r} is not known, so its utilization cannot be computed")
         total += float(rate) * float(cost)
     return total
 
 
 def ranked(network: Network) -> Network:
-    """Return the network in which selections that follow each other stand in the order that costs least.
+    """Return the network with consecutive selections in the cheapest order.
 
-    Only where nobody else sees what comes out between them: shared selections stay where they are.
+    Shared selections stay where they are: others use their output.
     """
     for chain in _chains(network):
         network = _reordered(network, chain)
@@ -48,9 +48,9 @@ def join_problem(
     selectivities: Mapping[tuple[str, str], Number] | None = None,
     capacity: Number = 1.0,
 ) -> JoinProblem:
-    """Return a window join of a network as a problem, its inputs by their names.
+    """Return a window join of a network as a problem, with its inputs by their names.
 
-    A network knows one selectivity of a join; of more than two inputs, those of the pairs must be given.
+    A network has one selectivity per join; with more than two inputs, those of the pairs must be given.
     """
     operator = network.operator(join)
     if operator.kind != "join" or len(set(operator.inputs)) < len(operator.inputs):
@@ -76,7 +76,7 @@ def join_problem(
 
 
 def _chains(network: Network) -> list[list[str]]:
-    """Return the runs of selections, each of which is all that the one before it feeds."""
+    """Return the chains of selections, each of which is the only consumer of the one before it."""
     roots = {query.root for query in network.queries}
     found: list[list[str]] = []
     for operator in network.operators:
@@ -92,7 +92,7 @@ def _chains(network: Network) -> list[list[str]]:
 
 
 def _reordered(network: Network, chain: list[str]) -> Network:
-    """Return the network with one run of selections by rank; what read the last of them reads the new last."""
+    """Return the network with one chain of selections by rank; consumers of the last read the new last."""
     filters = [Filter(network.operator(name).costs[0], network.operator(name).selectivity, name) for name in chain]
     names = [each.name for each in by_rank(filters)]
     below = [network.operator(chain[0]).inputs, *((name,) for name in names[:-1])]

@@ -1,4 +1,4 @@
-"""A plan for a join: its tree, what it keeps of each stream, what it brings and takes."""
+"""`JoinPlan`: a tree of joins with its drop boxes, rate and utilization."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ Tree: TypeAlias = "str | tuple[Tree, Tree]"
 class JoinPlan:
     """How to join the streams of a problem.
 
-    `keep` is the share of each stream that its drop box lets through, `rate` what comes out a second,
-    `utilization` the share of a processor that this takes; without drop boxes it would be `demand`.
+    `keep` is the share of each stream that its drop box lets through, `rate` the results per second, `utilization`
+    the share of a processor that the plan needs; without drop boxes it would be `demand`.
     """
 
     tree: Tree
@@ -27,7 +27,7 @@ class JoinPlan:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The streams in the order they are joined; of a bushy plan, from left to right."""
+        """The streams in the order in which they are joined; in a bushy plan, from left to right."""
         return tuple(leaves(self.tree))
 
     @property

@@ -1,9 +1,9 @@
-"""Joins that keep nothing in between: an arriving row probes the windows of the others, one after the other.
+"""Probe orders: joins without intermediate results, where a row probes the windows of the others one by one.
 
 In AN04 every join of a plan keeps a window of its results. Where only the streams are kept, as in the logs of
-the Spark runtime, each stream has an order of its own in which its rows look through the others' windows. What
-has been found after a set S of streams is ``y · V(S)`` a second, whatever the order was (`sets.Sets`): so the
-cheapest way to each set follows from the cheapest ways to the sets that lack one stream of it.
+the Spark runtime, each stream has its own order in which its rows probe the others' windows. After a set S of
+streams, ``y · V(S)`` combinations per second have been found, in whatever order (`sets.Sets`): so the cheapest
+order for each set follows from the cheapest orders for the sets with one stream less.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from penstock.optimizer.sets import Floats, Ints, Sets
 from penstock.optimizer.trees import retraced
 
 _LEAST_RATE = 1e-9
-"""What arrives of a stream that is dropped whole: not quite nothing, which no window could be reckoned with."""
+"""The rate of a stream that is dropped completely: not 0, for which windows cannot be computed."""
 
 Orders = Mapping[str, tuple[str, ...]]
 """For each stream, the others in the order in which its rows probe them."""
@@ -26,7 +26,7 @@ Orders = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class ProbeCosts:
-    """Seconds for a `row` that looks for matches in a window, a `pair` that is compared, a `result`."""
+    """Seconds for a `row` that probes a window, for a `pair` that is compared, for a `result`."""
 
     row: float
     pair: float
@@ -35,7 +35,7 @@ class ProbeCosts:
 
 @dataclass(frozen=True)
 class ProbedPlan:
-    """Orders with drop boxes: the share kept of each stream, what comes out a second, what that takes."""
+    """Probe orders with drop boxes: the share kept of each stream, results per second, utilization."""
 
     orders: Orders
     keep: Mapping[str, float]
@@ -45,11 +45,11 @@ class ProbedPlan:
 
 @dataclass(frozen=True, eq=False)
 class Probing:
-    """A join problem whose rows probe; `equal` are the selectivities of the predicates by which matches are found.
+    """A join problem with probe costs; `equal` are the selectivities of the predicates by which rows are found.
 
-    A row is compared with all rows of a window that such predicates leave; with the whole window, if no
-    predicate is of that kind. A job that serves many rows at once sends more of a window than one row sees:
-    `sent` rows.
+    A row is compared with all rows of a window that these predicates leave; without such a predicate, with the
+    whole window. A job that serves many rows at once reads more of a window than one row sees: `spans` are the
+    seconds that a job covers, by stream.
 
     >>> problem = JoinProblem(
     ...     {"A": 10, "B": 10, "C": 10}, {"A": 100, "B": 100, "C": 100},
@@ -68,31 +68,31 @@ class Probing:
 
     @cached_property
     def best(self) -> Orders:
-        """The cheapest order for each stream; of equal ones, the first in the order of the streams."""
+        """The cheapest order for each stream; of equally cheap ones, the first in the order of the streams."""
         names = self.problem.streams
         return {name: tuple(names[each] for each in self._best_from(place)) for place, name in enumerate(names)}
 
     def utilization(self, orders: Orders) -> float:
-        """Return the share of a processor that the rows of these streams take, probing in these orders."""
+        """Return the share of a processor that the rows of these streams need if they probe in these orders."""
         return sum(self._seconds(name, order) for name, order in orders.items())
 
     @property
     def rate(self) -> float:
-        """Results a second."""
+        """Results per second."""
         return float(self._sets.windows[-1] * self._sets.full.sum())
 
     def results(self, name: str) -> float:
-        """Return how many results a row of a stream finds."""
+        """Return the average number of results per row of a stream."""
         place = self.problem.streams.index(name)
         return float(self._sets.windows[-1] * self._sets.full[place]) / float(self.problem.rates[name])
 
     def keeping(self, keep: Mapping[str, float]) -> "Probing":
-        """Return what is left when only these shares are kept: less arrives, windows of time hold less."""
+        """Return the problem with only these shares kept: less arrives, and windows of time hold less."""
         rates = {name: max(float(rate) * keep[name], _LEAST_RATE) for name, rate in self.problem.rates.items()}
         return replace(self, problem=replace(self.problem, rates=rates))
 
     def results_posynomial(self, last: str | None = None) -> Posynomial:
-        """Return the results a second by the shares kept; of one stream's rows as the last, if it is named."""
+        """Return the results per second by the shares kept; if `last` is given, only those it completes."""
         whole = (1 << self._sets.n) - 1
         places = [self.problem.streams.index(name) for name in ([last] if last else self.problem.streams)]
         return Posynomial.of(
@@ -104,7 +104,7 @@ class Probing:
         )
 
     def cost_posynomial(self, orders: Orders) -> Posynomial:
-        """Return what the rows of these streams take of a processor, by the shares kept."""
+        """Return the utilization by the rows of these streams as a function of the shares kept."""
         names = self.problem.streams
         parts: list[tuple[float, list[int]]] = []
         for name, order in orders.items():
@@ -125,7 +125,7 @@ class Probing:
         return Posynomial.of(self._sets.n, parts)
 
     def _shares(self, first: int, some: int) -> list[int]:
-        """Return the streams by whose shares falls what rows of the first find in some: windows of time."""
+        """Return the streams on whose shares the matches of `first` in `some` depend: windows of time."""
         inside = self._sets.members[some] & self._sets.timed
         return [first, *(int(each) for each in np.flatnonzero(inside) if each != first)]
 
@@ -135,7 +135,7 @@ class Probing:
 
     @cached_property
     def _linked(self) -> Floats:
-        """Of every set of streams, which share of the combinations of its rows the predicates in `equal` leave."""
+        """For every set of streams, the share of row combinations that the predicates in `equal` leave."""
         names = self.problem.streams
         sets = np.arange(1 << len(names))
         shares = np.ones(len(sets))
@@ -145,13 +145,13 @@ class Probing:
         return shares
 
     def _sent(self, first: int) -> Floats:
-        """Return how many rows of each window the rows of one stream see, served together."""
+        """Return how many rows of each window a job for the rows of one stream reads."""
         held = self._sets.windows[1 << np.arange(self._sets.n)]
         seen: Floats = held * (1 + self._sets.full * self.spans.get(self.problem.streams[first], 0.0))
         return seen
 
     def _step(self, left: Ints, stream: Ints, sent: Floats) -> Floats:
-        """Return what it costs that the rows found in `left` probe one stream more, for each unit of y."""
+        """Return the cost, per unit of y, of probing one more stream with the rows found in `left`."""
         compared = sent[stream] * self._linked[left | 1 << stream] / self._linked[left]
         found: Floats = self._sets.windows[left] * (self.costs.row + self.costs.pair * compared)
         return found

@@ -1,4 +1,4 @@
-"""A query that joins several streams, as numbers: what arrives, what windows hold, what predicates pass."""
+"""`JoinProblem`: a join of several streams as numbers: rates, windows, selectivities, costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ from penstock.network import Number, Window, checked
 from penstock.optimizer.filters import Filter, by_rank, checked_share
 
 MOST_STREAMS = 16
-"""Tables over all subsets of the streams are kept in memory: 65,536 rows for this many."""
+"""Tables over all subsets of the streams are held in memory: 65,536 rows for this many."""
 
 
 @dataclass(frozen=True)
 class JoinMethod:
-    """How one side of a join keeps its window: AN04 (8), L and R as they should be. Costs are seconds a tuple.
+    """A join method for one side of a join: AN04 (8), with L and R corrected. Costs are seconds per tuple.
 
-    `probe` finds the matches of a tuple from the other side, plus `scan` for each tuple that the window holds
-    (nested loops; 0 for hashing); `insert` and `invalidate` put an own tuple in and take it out.
+    `probe` finds the matches of a tuple from the other side, plus `scan` for each tuple in the window (nested
+    loops; 0 for hashing); `insert` and `invalidate` add and remove a tuple of this side.
     """
 
     name: str
@@ -31,20 +31,20 @@ class JoinMethod:
             value = checked(getattr(self, what), f"{what} of method {self.name!r}", at_least=0, error=PlanError)
             object.__setattr__(self, what, value)
         if not (self.probe or self.scan):
-            raise PlanError(f"method {self.name!r} probes for nothing; give it a probe or a scan cost")
+            raise PlanError(f"method {self.name!r} has no cost of probing; give it a probe or a scan cost")
 
 
 @dataclass(frozen=True)
 class JoinProblem:
-    """A join of `rates` (tuples a second by stream) within `windows`, where predicates pass `selectivities`.
+    """A join of streams: `rates` (tuples per second), `windows`, and `selectivities` of predicates.
 
     A window is a number of tuples, or a `Window`: of rows or, with its size in seconds, of a range of time.
     Streams without a predicate between them are joined as a product.
 
-    A tuple takes `join_cost` seconds at each join that it meets; with `methods` instead, each side of each join
-    uses the one that is cheapest there. `filters` run before the windows' tuples are kept, but a window of rows
-    counts them all. The plan may use `capacity` of a processor less a share `headroom` of it; where it gets
-    only a `share` of the time, everything takes longer accordingly.
+    A tuple takes `join_cost` seconds at each join that it passes; with `methods` instead, each side of each join
+    uses the cheapest of them. `filters` run before tuples enter the windows, but a window of rows counts all
+    tuples. The plan may use `capacity` of a processor, less the share `headroom` of it; if it gets only a
+    `share` of the time, everything takes longer accordingly.
 
     >>> problem = JoinProblem({"A": 10, "B": 70}, {"A": 10, "B": 10}, {("A", "B"): 0.5}, join_cost=0.003)
     >>> problem.streams
@@ -74,7 +74,7 @@ class JoinProblem:
         put(self, "capacity", checked(self.capacity, "the capacity", above=0, error=PlanError))
         headroom = checked(self.headroom, "the headroom", at_least=0, error=PlanError)
         if headroom >= 1:
-            raise PlanError(f"the headroom must be below 1, or nothing is left to use, not {headroom}")
+            raise PlanError(f"the headroom must be below 1, not {headroom}: nothing would be left to use")
         put(self, "headroom", headroom)
         if not self.budget > 0:
             raise PlanError(f"a headroom of {headroom} leaves nothing to use")
@@ -82,7 +82,7 @@ class JoinProblem:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The names of the streams, as given."""
+        """The names of the streams, in the given order."""
         return tuple(self.rates)
 
     @property
@@ -94,17 +94,17 @@ class JoinProblem:
 
     @property
     def budget(self) -> float:
-        """The most that a plan may use of a processor."""
+        """The maximum utilization of a plan."""
         return float(self.capacity) * (1 - float(self.headroom))
 
     @property
     def is_timed(self) -> bool:
-        """Whether a window is a range of time: dropping tuples then empties windows, too."""
+        """Whether a window is a range of time: dropping tuples then also reduces what windows hold."""
         return any(window.kind == "range" for window in self.windows.values() if isinstance(window, Window))
 
     @property
     def parts(self) -> tuple[tuple[str, ...], ...]:
-        """The streams that predicates connect; more than one part is a product of them."""
+        """The connected parts of the join graph; several parts are joined as a product."""
         part = {name: {name} for name in self.streams}
         for one, other in self.selectivities:
             if part[one] is not part[other]:
@@ -116,15 +116,15 @@ class JoinProblem:
 
 def _rates(rates: object) -> Mapping[str, Number]:
     if not isinstance(rates, Mapping):
-        raise PlanError(f"the rates must be a mapping of streams to tuples a second, not {rates!r}")
+        raise PlanError(f"the rates must be a mapping of streams to tuples per second, not {rates!r}")
     for name in rates:
         if not isinstance(name, str) or not name.strip():
-            raise PlanError(f"the name of a stream must be a string that is not empty, not {name!r}")
+            raise PlanError(f"the name of a stream must be a non-empty string, not {name!r}")
     if len(rates) < 2:
         named = f" ({next(iter(rates))!r})" if rates else ""
-        raise PlanError(f"a join needs two streams or more, not {len(rates)}{named}")
+        raise PlanError(f"a join needs at least two streams, not {len(rates)}{named}")
     if len(rates) > MOST_STREAMS:
-        raise PlanError(f"a join of {len(rates)} streams is too large to plan; at most {MOST_STREAMS}")
+        raise PlanError(f"a join can have at most {MOST_STREAMS} streams, not {len(rates)}")
     found = {n: checked(rate, f"the rate of stream {n!r}", above=0, error=PlanError) for n, rate in rates.items()}
     return dict(found)
 
@@ -137,7 +137,7 @@ def _windows(windows: object, streams: Sequence[str]) -> Mapping[str, Window]:
     found = {}
     for name in streams:
         if name not in windows:
-            raise PlanError(f"stream {name!r} has no window; without one a join would remember everything")
+            raise PlanError(f"stream {name!r} has no window; without one, a join would have to keep every tuple")
         window = windows[name]
         if not isinstance(window, Window):
             window = Window("rows", checked(window, f"the window of stream {name!r}", above=0, error=PlanError))
@@ -158,7 +158,9 @@ def _selectivities(given: object, streams: Sequence[str]) -> Mapping[tuple[str, 
         if pair[0] == pair[1]:
             raise PlanError(f"the predicate {pair!r} is on one stream only; give that stream a filter")
         if frozenset(pair) in seen:
-            raise PlanError(f"the predicate between {pair[0]!r} and {pair[1]!r} stands twice; multiply them")
+            raise PlanError(
+                f"the predicate between {pair[0]!r} and {pair[1]!r} is given twice; multiply the selectivities"
+            )
         seen.add(frozenset(pair))
         found[pair] = checked_share(value, f"the selectivity of the predicate {pair!r}")
     return dict(found)

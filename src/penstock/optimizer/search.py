@@ -20,20 +20,20 @@ from penstock.optimizer.trees import left_deep, named, orders, retraced
 Method = Literal["auto", "exact", "exhaustive", "heuristic", "bushy"]
 
 MOST = {"exact": 12, "exhaustive": 8, "bushy": 12}
-"""The most streams that a method takes: beyond, it would take minutes or memory that nobody has."""
+"""The maximum number of streams of each method: more would take minutes, or too much memory."""
 _AUTO_EXACT, _AUTO_LISTED = 10, 5
 _MOST_LISTED = 6
-"""Streams whose plans are looked at one by one, where drop boxes have no simple solution."""
+"""The maximum number of streams whose plans are evaluated one by one, where drop boxes have no simple solution."""
 
 
 def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | None = None) -> JoinPlan:
     """Return the best plan: the cheapest if one is feasible, else the one that keeps most results under shedding.
 
     ``exact`` finds the best left-deep plan, ``bushy`` the best of all trees, both without listing them;
-    ``exhaustive`` lists all left-deep plans; ``heuristic`` is AN04's dynamic programming. ``auto`` is exact for up
-    to ten streams, the heuristic beyond. With windows of time, exact means to list them, up to six streams
-    (auto: five); beyond, and for bushy trees, plan and drop boxes are improved in turn, which need not end at
-    the best.
+    ``exhaustive`` lists all left-deep plans; ``heuristic`` is AN04's dynamic programming. ``auto`` is exact for
+    up to ten streams, the heuristic for more. With windows of time, exact lists the plans, for up to six streams
+    (auto: five); for more, and for bushy trees, plan and drop boxes are improved in turn, which may end at a
+    local optimum.
 
     >>> problem = JoinProblem(
     ...     rates={"A": 10, "B": 70, "C": 20}, windows={"A": 10, "B": 10, "C": 10},
@@ -44,7 +44,9 @@ def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | N
     """
     if method not in get_args(Method):
         known = get_args(Method)
-        raise PlanError(f"there is no method {method!r}; there are {', '.join(known)}.{nearest(method, known)}")
+        raise PlanError(
+            f"there is no method {method!r}; the methods are {', '.join(known)}.{nearest(method, known)}"
+        )
     problem = problem if capacity is None else replace(problem, capacity=capacity)
     sets = Sets.of(problem)
     if method == "auto":
@@ -59,9 +61,9 @@ def optimize(problem: JoinProblem, method: Method = "auto", capacity: Number | N
 
 
 def plans(problem: JoinProblem, capacity: Number | None = None) -> list[JoinPlan]:
-    """Return every left-deep plan with its figures, the best first: most results, then least utilisation.
+    """Return every left-deep plan, the best first: highest rate, then lowest utilization.
 
-    The first two streams of an order can change places without changing the plan: three streams have three plans.
+    Swapping the first two streams of an order does not change the plan: three streams have three plans.
     """
     problem = problem if capacity is None else replace(problem, capacity=capacity)
     sets = Sets.of(problem)
@@ -79,7 +81,7 @@ def _is_linear(problem: JoinProblem) -> bool:
 
 
 def _all_evaluated(problem: JoinProblem, sets: Sets, every: Ints) -> list[JoinPlan]:
-    """The figures of all plans, worked out side by side."""
+    """Return all plans, evaluated together."""
     prices = order_prices(sets, every)
     demands = prices @ sets.full
     kept = np.where((demands <= sets.budget)[:, None], sets.full, knapsack(prices, sets.full, sets.budget, axis=1))
@@ -123,7 +125,7 @@ def _heuristic(sets: Sets) -> Shape:
 
 
 def _alternated(problem: JoinProblem, sets: Sets, joins: Joins) -> JoinPlan:
-    """With windows of time: the cheapest plan for what is kept, then the best to keep for that plan, and again."""
+    """Return a plan for windows of time: alternate the cheapest plan for the shares and the best shares for it."""
     best = evaluated(problem, sets, sets.tree(joins, sets.full))
     while not best.feasible:
         kept = sets.keeping(np.array([best.keep[name] for name in problem.streams]))

@@ -1,9 +1,8 @@
-"""What does not depend on the plan: the rate and the active window of every set of streams, joined.
+"""The rate and the active window of every set of streams, joined; they do not depend on the plan.
 
-With `y` = what a stream brings divided by what its window holds, a set S whose windows hold ``V(S) = Πf ΠW``
-joined tuples brings forth ``V(S) · Σ y`` a second, in whatever order it is joined (AN04 (5, 6)). Costs are
-linear in `y`, and so is the final rate: that is what makes shedding a knapsack, and what all searches here
-build on.
+With `y` = the rate of a stream divided by the tuples in its window, a set S whose windows hold ``V(S) = Πf ΠW``
+joined tuples produces ``V(S) · Σ y`` results per second, in whatever order it is joined (AN04 (5, 6)). Costs and
+the final rate are linear in `y`. Therefore shedding is a knapsack, and all searches here build on that.
 """
 
 from collections.abc import Iterator
@@ -15,15 +14,15 @@ from numpy.typing import NDArray
 
 from penstock.errors import PlanError
 from penstock.network import Window
-from penstock.optimizer.filters import cost_a_tuple
+from penstock.optimizer.filters import cost_per_tuple
 from penstock.optimizer.problem import JoinProblem
 
 Shape = int | tuple["Shape", "Shape"]
-"""A plan: a stream, by its place, or the join of two."""
+"""A plan: a stream, by its place, or the join of two plans."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Joins = list[tuple[Ints, Ints, Ints]]
-"""Sets of streams, smaller ones first, and for each the left and the right sides that it can be joined of."""
+"""Sets of streams, smaller ones first, each with the left and right sides that it can be joined from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +36,9 @@ class Sets:
     base: Floats
     """Seconds that the filters of every stream take for each unit of its y."""
     methods: tuple[tuple[float, float, float], ...]
-    """Of every way to keep a side of a join: seconds to probe, for each tuple held, to insert and invalidate."""
+    """For every join method: seconds to probe, per tuple held, and to insert and invalidate."""
     timed: NDArray[np.bool_]
-    """Which windows are of time."""
+    """Which streams have windows of time."""
     budget: float
 
     @classmethod
@@ -51,7 +50,7 @@ class Sets:
             window, rate = problem.windows[name], float(problem.rates[name])
             assert isinstance(window, Window)
             size = float(window.size) * (rate if window.kind == "range" else 1.0)  # AN04 3: W = λT
-            cost, passed = cost_a_tuple(problem.filters[name])
+            cost, passed = cost_per_tuple(problem.filters[name])
             held.append(size * passed)
             full.append(rate / size)
             base.append(size * cost)
@@ -64,7 +63,7 @@ class Sets:
                 pair = 1 << places[one] | 1 << places[other]
                 windows[sets & pair == pair] *= float(share)
         if not (np.isfinite(windows).all() and windows.all()):
-            raise PlanError("windows of this size hold more joined tuples, or fewer, than can be counted")
+            raise PlanError("the number of joined tuples in windows of these sizes is out of range")
         slow = 1 / float(problem.share)
         methods = tuple(
             (float(m.probe) * slow, float(m.scan) * slow, (float(m.insert) + float(m.invalidate)) * slow)
@@ -75,11 +74,11 @@ class Sets:
 
     @property
     def n(self) -> int:
-        """How many streams there are."""
+        """The number of streams."""
         return len(self.full)
 
     def keeping(self, shares: Floats) -> "Sets":
-        """Return what is left when only these shares are kept: less arrives, windows of time hold less."""
+        """Return the arrays with only these shares kept: less arrives, and windows of time hold less."""
         held = np.where(self.timed, shares, 1.0)
         windows = self.windows * np.where(self.members, held, 1.0).prod(axis=1)
         full = self.full * np.where(self.timed, 1.0, shares)
@@ -87,12 +86,12 @@ class Sets:
 
     @cached_property
     def members(self) -> NDArray[np.bool_]:
-        """Of every set, which streams are in it."""
+        """For every set, which streams are in it."""
         return (np.arange(1 << self.n)[:, None] >> np.arange(self.n) & 1).astype(bool)
 
     @cached_property
     def left_deep(self) -> "Joins":
-        """Every join whose right side is one stream, by how many streams it joins."""
+        """Every join whose right side is one stream, by the number of streams joined."""
         found = []
         for sets, streams in self._layers:
             right = 1 << streams
@@ -101,7 +100,7 @@ class Sets:
 
     @cached_property
     def bushy(self) -> "Joins":
-        """Every join of two sets, by how many streams it joins."""
+        """Every join of two sets, by the number of streams joined."""
         found = []
         for sets, streams in self._layers:
             others = streams.shape[1] - 1
@@ -119,10 +118,10 @@ class Sets:
             yield sets, np.nonzero(self.members[sets])[1].reshape(len(sets), size)
 
     def cheapest(self, joins: Joins, y: Floats) -> Floats:
-        """Return what the cheapest plan of these joins costs for each set; `y` has a row for each stream.
+        """Return the cost of the cheapest plan of these joins for each set; `y` has a row for each stream.
 
-        Given complex numbers, the cost and what it grows by travel together: costs are linear in `y`, and numpy
-        takes of two complex numbers the one with the lower real part, then the lower imaginary part.
+        With complex `y`, the result has the cost as real part and its growth as imaginary part: costs are linear
+        in `y`, and numpy's minimum of complex numbers compares real parts first, then imaginary parts.
         """
         brought = np.zeros((1 << self.n, *y.shape[1:]), y.dtype)
         costs = np.zeros_like(brought)
@@ -135,14 +134,14 @@ class Sets:
         return costs
 
     def prices(self, joins: Joins) -> Floats:
-        """Return the seconds that a unit of each stream's y causes in the one plan of these joins."""
+        """Return the seconds per unit of each stream's y in the one plan of these joins."""
         found: Floats = self.cheapest(joins, np.eye(self.n))[-1]
         return found
 
     def _join_cost(self, left: Ints, right: Ints, left_y: Floats, right_y: Floats) -> Floats:
-        """Return the seconds a second of joins; each side keeps its window by the method that is cheapest there.
+        """Return the utilization of joins; each side uses its cheapest method.
 
-        AN04 (8): a side is probed by what the other brings, and takes in what it brings itself.
+        AN04 (8): a side is probed by the tuples of the other, and inserts its own.
         """
         shape = (*left.shape, *(1,) * (left_y.ndim - left.ndim))
         left_window, right_window = self.windows[left].reshape(shape), self.windows[right].reshape(shape)
@@ -154,12 +153,12 @@ class Sets:
         return np.minimum.reduce(costs) if len(costs) > 1 else costs[0]
 
     def join_prices(self, left: Ints, right: Ints, y: Floats) -> Floats:
-        """Return what joins add to the price of each stream, the third axis, by the methods cheapest at `y`."""
+        """Return what joins add to the price of each stream (the third axis), with the cheapest methods at `y`."""
         ins = [self.members[side][..., None] for side in (left, right)]
         windows = [self.windows[side][..., None] for side in (left, right)]
         rates = [window * (y * within).sum(axis=2) for window, within in zip(windows, ins, strict=True)]
         prices = np.zeros_like(y)
-        for own, other in ((0, 1), (1, 0)):  # the side that is probed and taken into, and the one that probes
+        for own, other in ((0, 1), (1, 0)):  # the side that is probed and inserted into, and the one that probes
             options = [
                 (windows[other] * (probe + scan * windows[own]), windows[own] * insert)
                 for probe, scan, insert in self.methods
@@ -175,13 +174,13 @@ class Sets:
         return prices
 
     def method(self, own: int, other: int) -> tuple[float, float, float]:
-        """Return how a side of a join keeps its window at least cost."""
+        """Return the cheapest method for the side `own` of a join."""
         rates = [self.windows[side] * self.full[self.members[side]].sum() for side in (own, other)]
         held = self.windows[own]
         return min(self.methods, key=lambda m: rates[1] * (m[0] + m[1] * held) + rates[0] * m[2])
 
     def tree(self, joins: Joins, y: Floats) -> "Shape":
-        """Return the plan that is cheapest when this much is kept of each stream."""
+        """Return the cheapest plan if `y` is kept of each stream."""
         costs = self.cheapest(joins, y[:, None])
         brought = (self.members @ y)[:, None]
         layers = {

@@ -1,12 +1,12 @@
-"""Shedding with windows of time: what is dropped also leaves the windows, so nothing is linear any more.
+"""Shedding with windows of time: dropped tuples are also missing in windows, so costs and rates are not linear.
 
-A window of T seconds holds λxT tuples. The rate of a join of such streams is a product of all x, and every part
-of the cost is a product of some of them: a geometric program, convex in the logarithms. At its solution each
-stream that sheds causes the same cost, and those that do not shed cause no more.
+A window of T seconds holds λxT tuples, where x is the share kept. The rate of a join of such streams is a
+product of all x, and every part of the cost is a product of some of them: a geometric program, convex in the
+logarithms. At its solution each stream that sheds causes the same cost, and those that do not shed cause no
+more.
 
-With windows of rows among them, the rate is a sum of products; it is replaced by the product that touches it from
-below, solved, and replaced again, until it stops growing: a point that no small change improves, which need not be
-the best.
+With some windows of rows, the rate is a sum of products. It is replaced by the product that touches it from below;
+that is solved, and replaced again, until the rate stops growing. The result is a local optimum.
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ _ENOUGH = 1e-9
 
 
 def shares_kept(sets: Sets, joins: Joins) -> Floats:
-    """Return the share of each stream that one plan keeps at best."""
+    """Return the share of each stream to keep, for the highest rate of one plan."""
     x, rate = np.ones(sets.n), 0.0
     while True:
         now = sets.keeping(x)
-        # The product that touches the rate here: its exponents are by how much the rate grows with each x
+        # The product that touches the rate here: its exponents are the elasticities of the rate
         exponents = np.where(sets.timed, 1.0, now.full / now.full.sum())
         found = _largest_product(*_cost_parts(sets, now, joins), exponents, sets.budget)
         after = sets.keeping(found)
@@ -36,9 +36,9 @@ def shares_kept(sets: Sets, joins: Joins) -> Floats:
 
 
 def _cost_parts(sets: Sets, now: Sets, joins: Joins) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the parts of a plan's cost: each a number, times the shares kept of some streams.
+    """Return the terms of a plan's cost: each a number, times the shares kept of some streams.
 
-    Every side of a join keeps its window by the method that is cheapest `now`.
+    Every side of a join uses its cheapest method `now`.
     """
     parts = [(sets.base[i] * sets.full[i], 1 << i) for i in range(sets.n)]
     timed = int((1 << np.flatnonzero(sets.timed)).sum())
@@ -54,7 +54,7 @@ def _cost_parts(sets: Sets, now: Sets, joins: Joins) -> tuple[Floats, NDArray[np
 
 
 def _rate_parts(sets: Sets, some: int, timed: int) -> list[tuple[float, int]]:
-    """What a set of streams brings, by the stream whose tuple is the last of a result."""
+    """Return the rate of a set of streams, by the stream whose tuple is the last of a result."""
     inside = np.flatnonzero(sets.members[some])
     return [(float(sets.windows[some] * sets.full[i]), some & timed | 1 << int(i)) for i in inside]
 
@@ -62,8 +62,8 @@ def _rate_parts(sets: Sets, some: int, timed: int) -> list[tuple[float, int]]:
 def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Floats, budget: float) -> Floats:
     """Return the x in (0, 1] with the largest product of powers whose cost is within the budget.
 
-    A part of the cost is a number times the x of some streams. At a price of `level` for each unit of an exponent,
-    a stream is kept until it causes that; the level at which all is spent is found between its bounds.
+    A term of the cost is a number times the x of some streams. At a price of `level` per unit of an exponent, a
+    stream is kept until it causes that cost; the level that spends the whole budget is found between its bounds.
     """
     inside = streams.astype(float)
     z = np.zeros(len(exponents))
@@ -82,9 +82,9 @@ def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Float
 
 
 def _at_level(costs: Floats, inside: Floats, caused: Floats, z: Floats) -> Floats:
-    """Return the z = ln x at which each stream causes this cost, or 0 where all of it causes less.
+    """Return the z = ln x at which each stream causes this cost, or 0 if the whole stream causes less.
 
-    That is where Σ cost − caused·z is least: convex in z, so Newton's steps go there, cut off at 0.
+    It is the minimum of Σ cost − caused·z, which is convex in z, found by Newton's method with z at most 0.
     """
     for _ in range(_STEPS):
         parts = costs * np.exp(inside @ z)

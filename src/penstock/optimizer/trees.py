@@ -1,4 +1,4 @@
-"""Trees of joins, as the searches see them: streams by their place, sets of streams as bit masks."""
+"""Trees of joins for the searches: streams by their place, sets of streams as bit masks."""
 
 from collections.abc import Iterable, Sequence
 from itertools import permutations
@@ -10,7 +10,7 @@ from penstock.optimizer.sets import Ints, Joins, Shape
 
 
 def orders(n: int) -> Ints:
-    """Return the orders in which n streams can be joined, one a row; the first two stand in their own order.
+    """Return the orders in which n streams can be joined, one per row; the first two are sorted.
 
     >>> orders(3).tolist()
     [[0, 1, 2], [0, 2, 1], [1, 2, 0]]
@@ -32,7 +32,7 @@ def left_deep(order: Iterable[int]) -> Shape:
 
 
 def retraced(last: Sequence[int] | Ints) -> list[int]:
-    """Return the order in which all streams are joined, if `last` is the one that each set of them joins last.
+    """Return the order in which all streams are joined, given the stream that each set joins last.
 
     >>> retraced([0, 0, 0, 1, 0, 2, 2, 1])  # of all three the second is last; of the others, the third
     [0, 2, 1]
@@ -45,7 +45,7 @@ def retraced(last: Sequence[int] | Ints) -> list[int]:
 
 
 def joins_of(shape: Shape) -> Joins:
-    """Return the joins of one tree, those below first, in the form that `Sets.cheapest` chooses from."""
+    """Return the joins of one tree, bottom up, as an argument of `Sets.cheapest`."""
     found: Joins = []
 
     def visit(part: Shape) -> int:
@@ -69,5 +69,5 @@ def named(shape: Shape, names: Sequence[str]) -> Tree:
 
 
 def placed(tree: Tree, names: Sequence[str]) -> Shape:
-    """Return the tree with the streams' places: what `named` undoes."""
+    """Return the tree with the streams' places: the inverse of `named`."""
     return names.index(tree) if isinstance(tree, str) else (placed(tree[0], names), placed(tree[1], names))

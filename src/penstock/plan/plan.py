@@ -1,4 +1,4 @@
-"""`Plan`: the queries of a script as one network of shared operators, and what each operator does."""
+"""`Plan`: the queries of a script as one network of shared operators, with the step of each operator."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,11 +13,11 @@ from penstock.plan.steps import Columns, Join, Lookup, Project, Select, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
 
-# What is assumed of an operator until it was measured: seconds per row, rows out per row in.
+# Assumptions about an operator until it is measured: seconds per row, rows out per row in.
 COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6}
 SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0}
 FANOUT = 1.0
-"""Results a row finds in the windows of a join, until it was measured."""
+"""Results per row of a join, until it is measured."""
 RATE = 1000.0
 """Rows per second of a stream whose rate is not declared."""
 _LEAST = 1e-9
@@ -32,13 +32,13 @@ def always(template: QueryTemplate) -> bool:
 
 
 def never(template: QueryTemplate) -> bool:
-    """Let every query run by itself."""
+    """Let no queries run as one group."""
     return False
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A network whose operators can be executed. Queries come and go; operators that are equal are one.
+    """A network whose operators can be executed. Queries can be added and removed; equal operators are shared.
 
     >>> script = Script.parse('''
     ...     CREATE STREAM s (a INT, b INT) FROM poisson WITH (rate = 10);
@@ -56,20 +56,20 @@ class Plan:
     steps: Mapping[str, Step] = field(default_factory=dict)
     queries: Mapping[str, QueryDef] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
-    """Queries that run as one, by the name under which the network knows them."""
+    """Groups of queries that run as one, by their name in the network."""
     templates: Mapping[str, tuple[QueryTemplate, tuple[Value, ...]]] = field(default_factory=dict)
     """The template and the constants of every query that could be in a group."""
     used: int = 0
-    """Numbers given to operators and groups so far; none is given twice."""
+    """How many numbers were assigned to operators and groups; none is assigned twice."""
 
     @classmethod
     def of(cls, script: Script, may_group: MayGroup = always) -> "Plan":
-        """Return the plan of all queries of a script; those that differ only in constants are one."""
+        """Return the plan of all queries of a script; those that differ only in constants form a group."""
         found = {name: template_of(query) for name, query in script.queries.items()}
         templates = {name: template for name, template in found.items() if template is not None}
         different = Counter(
             template for template, _ in set(templates.values())
-        )  # queries that are equal share everything
+        )  # equal queries share all operators
         grouped = {template for template, count in different.items() if count > 1 and may_group(template)}
         groups: dict[QueryTemplate, Group] = {}
         for name, (template, values) in templates.items():
@@ -97,17 +97,17 @@ class Plan:
         )
 
     def runs_as(self, name: str) -> str:
-        """Return what the network calls a query: its own name, or that of its group."""
+        """Return the name of a query in the network: its own, or that of its group."""
         return self._group_names.get(name, name)
 
     def served_by(self, name: str) -> tuple[str, ...]:
-        """Return the queries behind a query of the network: itself, or the members of a group."""
+        """Return the queries that a query of the network computes: itself, or the members of a group."""
         group = self.groups.get(name)
         return (name,) if group is None else tuple(group.members)
 
     @cached_property
     def roots(self) -> Mapping[str, tuple[str, ...]]:
-        """The queries of the network whose results an operator makes, by operator."""
+        """The queries of the network whose root is an operator, by operator."""
         found: dict[str, tuple[str, ...]] = {}
         for query in self.network.queries:
             found[query.root] = (*found.get(query.root, ()), query.name)
@@ -184,10 +184,10 @@ class Plan:
     def with_ending(
         self, name: str, starts: Mapping[str, int], ends: Mapping[str, int]
     ) -> tuple["Plan", Mapping[Edge, Edge]]:
-        """Return the plan in which a query sees no rows from `ends` on, and which queues took over which.
+        """Return the plan in which a query sees no rows from `ends` on, and which queue is copied to which.
 
-        To its windows the streams end there, which changes what a row window holds. So its join becomes its own,
-        and what waits for the join it left, and behind that, waits for the new one too. Without windows nothing
+        For its windows the streams end there, which changes the contents of row windows. So the query gets its own
+        join, and rows that wait for the old join, and after it, also wait for the new one. Without windows nothing
         changes: rows from `ends` on are left out of its results.
         """
         query, alone = self.queries[name], self.runs_as(name)
@@ -197,7 +197,7 @@ class Plan:
         if alone in self.groups:
             group = self.groups[alone]
             own = replace(
-                group, name=f"group {self.used + 1}", members={name: group.members[name]}, starts=_NOBODY
+                group, name=f"group {self.used + 1}", members={name: group.members[name]}, starts=_CLOSED
             )
             left = replace(self, used=self.used + 1)._founding(own, steps_of(own.query, starts, ends))
             root = left.network.query(own.name).root
@@ -217,21 +217,21 @@ class Plan:
         return after, _moved(left.network, old_root, root)
 
     def measured(self, network: Network) -> "Plan":
-        """Return the plan with the same network, newly measured."""
+        """Return the plan with new measures of the same network."""
         return replace(self, network=network)
 
     def join(self, name: str) -> Join:
-        """Return what the operator of that name does, which is to join."""
+        """Return the join of the operator of that name."""
         step = self.steps[name]
         assert isinstance(step, Join)
         return step
 
     def ordered(self, name: str, orders: tuple[tuple[int, ...], ...]) -> "Plan":
-        """Return the plan in which the rows of a join probe in these orders."""
+        """Return the plan with these probe orders of a join."""
         return replace(self, steps={**self.steps, name: replace(self.join(name), orders=orders)})
 
     def type_of(self, node: str, column: str) -> str:
-        """Return Spark's type of a column that a stream or an operator below the results sends on."""
+        """Return Spark's type of a column in the output of a stream or of an operator below the results."""
         step = self.steps.get(node)
         if step is None:
             relations = (item.relation for query in self.queries.values() for item in query.items)
@@ -249,9 +249,9 @@ class Plan:
         return self.type_of(inputs[0], column)
 
     def wanted(self) -> dict[Edge, Columns]:
-        """Return for every queue the columns that its operator, and what follows it, will read of its rows.
+        """Return for every queue the columns that its operator, and those after it, read.
 
-        Everything else can be left behind before it: projections are pushed down to the logs.
+        All other columns can be dropped before it: projections are pushed down to the logs.
         """
         found: dict[Edge, Columns] = {}
         for operator in reversed(self.network.operators):
@@ -263,7 +263,7 @@ class Plan:
 
 
 class _Adding:
-    """Queries on their way into a plan."""
+    """Adds queries to a plan: makes their operators, or finds equal ones."""
 
     def __init__(self, plan: Plan) -> None:
         self.operators: list[Operator] = []
@@ -281,7 +281,7 @@ class _Adding:
         return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
 
     def add(self, query: QueryDef, steps: Steps, members: int = 1) -> str:
-        """Add the operators of a query that are not there yet, and return the one that makes its result."""
+        """Add the operators of a query that do not exist yet, and return its root."""
         self._members = members
         for item in query.streams:
             self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
@@ -324,7 +324,7 @@ class _Adding:
             yield below
 
     def _join(self, step: Join, tops: list[str], shares: list[float]) -> str:
-        """Add a join. A network counts a row window in rows that reach the join, a script before WHERE."""
+        """Add a join. A row window counts rows at the join in a network, but rows before WHERE in a script."""
         windows, held = [], 1.0
         for port, share in zip(step.ports, shares, strict=True):
             rate = self._rates[port.stream]
@@ -359,7 +359,7 @@ class _Adding:
         return name
 
 
-_NOBODY = (("", -1),)
+_CLOSED = (("", -1),)
 """The starts of a group that no other query can join."""
 
 
@@ -374,7 +374,7 @@ def _size(group: Group | None) -> int:
 
 
 def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:
-    """Return which queue below one operator stands where below another, the same but for its windows."""
+    """Return the queues below `old` with the corresponding queues below `new`, which differs only in windows."""
     moved: dict[Edge, Edge] = {}
     pending = [(old, new)]
     while pending:
@@ -389,5 +389,5 @@ def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:
 
 
 def _meaning(operator: Operator) -> tuple[object, ...]:
-    """Return what makes it the same as another; a join's sizes of windows change as selectivities are measured."""
+    """Return the key of equal operators, without window sizes, which change as selectivities are measured."""
     return operator.kind, operator.inputs, operator.expression

@@ -1,8 +1,8 @@
-"""What an operator does, in Spark SQL: the executable side of a network's operators.
+"""Steps: what the operators of a network execute, in Spark SQL.
 
-Columns have plain names. Those of the stream keep theirs; a stored table's become ``__0_owner``, the port's of
-a join ``__p0_src``. Beside them every row carries ``__seq0`` (one for each stream of a join), its time ``__t`` and
-its arrival ``__a``, in microseconds.
+Columns of a stream keep their names; those of a stored table become ``__0_owner``, those of a join's port
+``__p0_src``. Every row also has ``__seq0`` (one for each stream of a join), its time ``__t`` and its arrival
+``__a``, in microseconds.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ Columns = frozenset[str]
 
 
 def seq(place: int) -> str:
-    """Return the name of the column with the sequence number of the stream at that place."""
+    """Return the name of the sequence number column of the stream at that place."""
     return f"__seq{place}"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit that a stored table sets to a column of the input: at least so much (`lower`), or at most."""
+    """A limit in a stored table for a column of the input: a lower one (`lower`) or an upper one."""
 
     column: str
     limit: str
@@ -31,9 +31,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition as SQL, the columns it reads, and for a join which ports they are of.
+    """A condition as SQL, the columns that it reads, and for a join the ports of these.
 
-    One that computes, and may fail on a row that another condition keeps away from it, is `late`.
+    It is `late` if it may fail on a row that another condition excludes.
     """
 
     sql: str
@@ -41,9 +41,9 @@ class Condition:
     ports: frozenset[int] = frozenset()
     late: bool = False
     equal: tuple[tuple[int, str], tuple[int, str]] | None = None
-    """Of a join: the two columns, each with its port, that it asks to be equal, if it is that."""
+    """Of a join: the two columns that it compares for equality, each with its port."""
     bounds: tuple[Bound, ...] = ()
-    """Of a join with constants: what it asks of a column, if it is a range of numbers."""
+    """Of a join with constants: the limits of a column, if it is a range of numbers."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ class Select:
 
     @property
     def sql(self) -> str:
-        """All conditions as one."""
+        """All conditions, connected by AND."""
         return " AND ".join(f"({condition.sql})" for condition in self.conditions)
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
-        """Return which columns it needs of its input to make those that are wanted."""
+        """Return the columns of its input that it needs for the wanted ones."""
         return (wanted.union(*(condition.columns for condition in self.conditions)),)
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A join with a stored table; the table is ``t``, the input ``s``. Without conditions, the product."""
+    """A join with a stored table; the table is ``t``, the input ``s``. Without conditions, it is a product."""
 
     table: TableDef
     prefix: str
@@ -72,32 +72,32 @@ class Lookup:
 
     @property
     def sql(self) -> str:
-        """The join as a reader would write it."""
+        """The join as text."""
         return f"JOIN {self.table.name} t ON {self.condition or 'true'}"
 
     @property
     def condition(self) -> str:
-        """All conditions as one."""
+        """All conditions, connected by AND."""
         return " AND ".join(f"({condition.sql})" for condition in self.conditions)
 
     def named(self, column: str) -> str:
-        """Return what the table's column is called in the result."""
+        """Return the name of a table's column in the result."""
         return f"{self.prefix}{column}"
 
     @property
     def makes(self) -> Mapping[str, str]:
-        """The columns it adds, each with the table's own name for it."""
+        """The columns that it adds, each with its name in the table."""
         return {self.named(column.name): column.name for column in self.table.columns}
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
-        """Return which columns it needs of its input to make those that are wanted."""
+        """Return the columns of its input that it needs for the wanted ones."""
         needed = wanted.union(*(condition.columns for condition in self.conditions))
         return (needed.difference(self.makes),)
 
 
 @dataclass(frozen=True)
 class Project:
-    """The result's columns."""
+    """The columns of a query's result."""
 
     columns: tuple[tuple[str, str], ...]
     uses: Columns
@@ -105,17 +105,17 @@ class Project:
 
     @property
     def sql(self) -> str:
-        """The list behind SELECT."""
+        """The list after SELECT."""
         return ", ".join(named(expression, name) for expression, name in self.columns)
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
-        """Return which columns it needs of its input, whatever is wanted."""
+        """Return the columns of its input that it needs; `wanted` is ignored."""
         return (self.uses,)
 
 
 @dataclass(frozen=True)
 class Port:
-    """One input of a window join: its stream, its window, and what its rows pass before they reach it."""
+    """One input of a window join: its stream, its window, and the operators before the join."""
 
     stream: str
     window: WindowDef
@@ -124,21 +124,21 @@ class Port:
     start: int = 0
     """The first sequence number that the query sees."""
     end: int | None = None
-    """The first that it does not see any more, once it was dropped."""
+    """The first sequence number that it no longer sees, once it was dropped."""
 
 
 @dataclass(frozen=True)
 class Join:
-    """A window join of several streams: a row of one probes the windows of the others."""
+    """A window join of several streams: a row of one stream probes the windows of the others."""
 
     ports: tuple[Port, ...]
     conditions: tuple[Condition, ...]
     orders: tuple[tuple[int, ...], ...] = ()
-    """For every port, the others in the order in which its rows probe them; none: as written."""
+    """For every port, the others in the order in which its rows probe them; empty: as written."""
 
     @property
     def sql(self) -> str:
-        """Windows and conditions, as a reader would write them."""
+        """Windows and conditions, as text."""
         windows = " × ".join(f"{port.stream} {port.window}" for port in self.ports)
         conditions = " AND ".join(f"({condition.sql})" for condition in self.conditions)
         starts = ", ".join(f"{port.stream} {port.start}" for port in self.ports if port.start)
@@ -148,11 +148,11 @@ class Join:
 
     @staticmethod
     def named(port: int, column: str) -> str:
-        """Return what an input's column is called in the result."""
+        """Return the name of an input's column in the result."""
         return f"__p{port}_{column}"
 
     def reads(self, wanted: Columns) -> tuple[Columns, ...]:
-        """Return which columns it needs of each input to make those that are wanted."""
+        """Return the columns of each input that it needs for the wanted ones."""
         needed = wanted.union(*(condition.columns for condition in self.conditions))
         found = []
         for port in range(len(self.ports)):
@@ -165,7 +165,7 @@ class Join:
         return self.orders[port] if self.orders else self.written_from(port)
 
     def written_from(self, port: int) -> tuple[int, ...]:
-        """Return the order in which a row of `port` would probe the others as written, connected ones first."""
+        """Return the order in which a row of `port` probes the others as written, connected ones first."""
         taken, left = [port], [other for other in range(len(self.ports)) if other != port]
         while left:
             linked = [

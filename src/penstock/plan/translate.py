@@ -1,8 +1,9 @@
-"""From a query to steps: each condition as far down as it may go, equal steps written alike.
+"""Translation of a query to steps, with conditions pushed down; equal steps have equal SQL.
 
-A condition on one stream's columns becomes a selection below the join; windows count rows before it, which the
-probe of the log takes care of, so this is always legal. A stored table is looked up below the join too, where
-one stream (and tables before it) suffice to find its rows. What is left is the join's own.
+A condition on the columns of one stream becomes a selection below the join. This is always valid: windows count
+rows before the selection, which the probe of the log takes into account. A stored table is also looked up below
+the join if one stream (and tables before it) suffice to find its rows. The remaining conditions belong to the
+join.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +17,15 @@ from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
 from penstock.plan.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
 
 _MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
-"""What does not always have a result: numbers can be too large, or divided by zero."""
+"""Operations that can fail: a number can be too large, or divided by zero."""
 
 Rename = Callable[[int, str], tuple[str, str]]
-"""From place in FROM and column to the alias it is written with (or nothing) and its name there."""
+"""Maps a place in FROM and a column to its alias in SQL (or an empty string) and its name there."""
 
 
 @dataclass
 class StreamSteps:
-    """What one stream's rows pass before they are joined: steps, and what the columns are called by then."""
+    """The steps of one stream before the join, and the names of its columns after them."""
 
     place: int
     steps: list[Select | Lookup] = field(default_factory=list)
@@ -34,7 +35,7 @@ class StreamSteps:
 
 @dataclass(frozen=True)
 class Steps:
-    """A query as steps: a chain for each stream, the join (if there are several streams), and what follows."""
+    """A query as steps: a chain for each stream, the join (if there are several streams), and the tail."""
 
     streams: tuple[str, ...]
     chains: tuple[tuple[Select | Lookup, ...], ...]
@@ -45,7 +46,7 @@ class Steps:
 def steps_of(
     query: QueryDef, starts: Mapping[str, int] | None = None, ends: Mapping[str, int] | None = None
 ) -> Steps:
-    """Translate a query. It sees rows from `starts` on and before `ends`, by stream; so do its windows."""
+    """Return the steps of a query. It and its windows see rows from `starts` on and before `ends`, by stream."""
     return _Translation(query, starts or {}, ends or {}).steps()
 
 
@@ -69,13 +70,13 @@ class _Translation:
             if item.is_stream
         ]
         self.tables = [place for place, item in enumerate(query.items) if not item.is_stream]
-        self._mind_constants()
+        self._delay_constants()
 
-    def _mind_constants(self) -> None:
-        """Let the constants of a group come last of all tables, and with them what may fail.
+    def _delay_constants(self) -> None:
+        """Join the constants of a group after all other tables, and evaluate conditions that may fail with them.
 
-        Which rows a condition keeps away from one that may fail is known only there. An equality of that kind is
-        written as two comparisons, because Spark asks equalities first.
+        Only there is it known which rows other conditions exclude. An equality that may fail is written as two
+        comparisons, because Spark evaluates equalities first.
         """
         last = len(self.query.items) - 1
         relation = self.query.items[last].relation
@@ -124,7 +125,7 @@ class _Translation:
             chain.steps.append(Select(found))
 
     def _look_up_below(self) -> None:
-        """Attach each table to the first stream that suffices to find its rows; tables may lead to tables."""
+        """Look up each table below the join, with the first stream that suffices; tables may depend on tables."""
         moved = True
         while moved:
             moved = False
@@ -136,7 +137,7 @@ class _Translation:
                     moved = True
 
     def _found_by(self, place: int, kind: type[exp.Expression]) -> StreamSteps | None:
-        """Return the first stream that a condition of that kind links with the table, without other streams."""
+        """Return the first stream that a condition of that kind connects with the table, without other streams."""
         for chain in self.chains:
             for condition, places in self.left:
                 linked = place in places and places & chain.reach and places <= chain.reach | {place}
@@ -166,7 +167,7 @@ class _Translation:
         chain.reach.add(place)
 
     def _bounds(self, tree: exp.Expression, rename: Rename) -> tuple[Bound, ...]:
-        """Return between which constants of a group a condition wants a column to be."""
+        """Return the constants of a group that a condition sets as limits of a column."""
         if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
             sides = [(tree.this, tree.args["low"], True), (tree.this, tree.args["high"], False)]
         elif isinstance(tree, exp.GT | exp.GTE | exp.LT | exp.LTE):
@@ -182,7 +183,7 @@ class _Translation:
         )
 
     def _is_exact(self, tree: exp.Expression) -> bool:
-        """Return whether it is a column of numbers that are compared as they are; a FLOAT rounds the other."""
+        """Return whether it is a numeric column that is compared exactly; a FLOAT rounds the other side."""
         if not isinstance(tree, exp.Column):
             return False
         column = self.query.items[int(tree.table[1:])].relation.column(tree.name)
@@ -248,9 +249,10 @@ def _window(item: FromItem) -> WindowDef:
 
 
 def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return conditions without repetition in an order of their own, so that equal ones are written alike.
+    """Return distinct conditions in a fixed order, so that equal steps have equal SQL.
 
-    Spark asks them in this order, and in ANSI mode a division by zero ends the query: `x <> 0 AND 1 / x > 2`.
+    Spark evaluates them in this order, and in ANSI mode a division by zero fails the query: `x <> 0 AND 1 / x >
+    2`.
     """
     found = {condition.sql: condition for condition in conditions}.values()
     return tuple(sorted(found, key=lambda condition: (condition.late, condition.sql)))
@@ -270,7 +272,7 @@ def _condition(tree: exp.Expression, rename: Rename) -> Condition:
 
 
 def may_fail(tree: exp.Expression) -> bool:
-    """Return whether an expression computes what does not always have a result."""
+    """Return whether the evaluation of an expression can fail."""
     return any(
         isinstance(node, _MAY_FAIL) or _is_risky_cast(node) or _is_risky_call(node) or _is_element(node)
         for node in tree.walk()
@@ -298,5 +300,5 @@ def _is_risky_call(node: exp.Expr) -> bool:
 
 
 def _is_element(node: exp.Expr) -> bool:
-    """Whether it is an element of an array, which may not be there; what is found by a name is a field or NULL."""
+    """Return whether it is an element of an array, which may not exist; a name gives a field or NULL."""
     return isinstance(node, exp.Bracket) and not node.expressions[0].is_string

@@ -1,4 +1,4 @@
-"""Workloads: when tuples arrive, what is in them, and the queries of the papers; for simulator and sources."""
+"""Workloads: arrival processes, random rows, and the query populations of the papers."""
 
 from penstock.workloads.arrivals import Arrivals, Times, take, until
 from penstock.workloads.burstiness import hurst, index_of_dispersion

@@ -1,7 +1,7 @@
-"""What an arrival process is, and how to take a piece of one.
+"""Arrival processes: the protocol, and how to take arrivals from one.
 
-A process is a value: it holds its settings, and no state. ``batches(seed)`` starts a run of it, and the same seed
-gives the same run, so that a simulator and a live source can be fed alike.
+A process is a value: it has settings and no state. ``batches(seed)`` starts a run of it. The same seed gives the
+same run, so a simulator and a live source can have the same arrivals.
 
 >>> from penstock.workloads.poisson import Poisson
 >>> times = take(Poisson(rate=100), seed=7, count=5)
@@ -24,32 +24,32 @@ Times: TypeAlias = npt.NDArray[np.float64]
 """Arrival times in seconds since the start, ascending; several arrivals may share one time."""
 
 BATCH = 8192
-"""About how many arrivals a process makes at once: enough to be fast, few enough to be held by the thousand."""
+"""About how many arrivals a process makes at once: enough to be fast, and few enough for thousands of batches."""
 
 
 @runtime_checkable
 class Arrivals(Protocol):
-    """When the tuples of a stream arrive."""
+    """An arrival process: when the tuples of a stream arrive."""
 
     @property
     def rate(self) -> float | None:
-        """Mean arrivals per second, or None where it is not known."""
+        """Average arrivals per second, or None if unknown."""
 
     def batches(self, seed: int) -> Iterator[Times]:
-        """Yield the arrival times in order, a bounded number at a time, without end or until a trace ends.
+        """Yield the arrival times in order, in batches of bounded size, without end or until a trace ends.
 
-        Each batch ascends and continues the one before. Equal seeds give equal times; a trace does not look at it.
+        Each batch ascends and continues the one before. Equal seeds give equal times; a trace ignores the seed.
         """
 
 
 def check_process(process: object, what: str) -> None:
-    """Raise if `process` does not follow the protocol; a class does not, only a value of it."""
+    """Raise if `process` is not an instance that follows the protocol."""
     if isinstance(process, type) or not isinstance(process, Arrivals):
         raise ArrivalError(f"{what} must be an arrival process such as Poisson(rate=100), not {process!r}")
 
 
 def take(process: Arrivals, seed: int, count: int) -> Times:
-    """Return the first `count` arrival times, or all where there are fewer."""
+    """Return the first `count` arrival times, or all if there are fewer."""
     check_process(process, "what to take from")
     wanted = whole(count, "the number of arrivals to take")
     taken: list[Times] = []

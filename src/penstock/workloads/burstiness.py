@@ -1,4 +1,4 @@
-"""How bursty arrivals are: the index of dispersion at one scale of time, the Hurst parameter over many.
+"""Measures of burstiness: the index of dispersion at one time scale, the Hurst parameter over many.
 
     IDC = variance ÷ mean of the counts in intervals of one length        1 for a Poisson process, at any length
     variance of the mean of m intervals ~ m^(2H − 2)                      H = 0.5 for it, towards 1 if self-similar
@@ -15,7 +15,7 @@ from penstock.workloads.arrivals import Times
 from penstock.workloads.checks import number
 
 FEWEST_BLOCKS = 32
-"""A variance of fewer block means says little."""
+"""The minimum number of block means for a variance."""
 
 MOST_BINS = 50_000_000
 
@@ -23,7 +23,7 @@ MOST_BINS = 50_000_000
 def index_of_dispersion(times: Times, bin_seconds: float) -> float:
     """Return variance ÷ mean of the counts in intervals of `bin_seconds`.
 
-    >>> index_of_dispersion(np.arange(0.25, 100, 0.5), bin_seconds=10)  # a clock does not vary
+    >>> index_of_dispersion(np.arange(0.25, 100, 0.5), bin_seconds=10)  # constant gaps
     0.0
     """
     counts = counts_of(times, bin_seconds)
@@ -44,7 +44,7 @@ def hurst(times: Times, bin_seconds: float) -> float:
     means = counts_of(times, bin_seconds)
     if len(means) < 4 * FEWEST_BLOCKS:
         raise ArrivalError(
-            f"the arrivals fill {len(means)} intervals of {bin_seconds} seconds, and a Hurst parameter "
+            f"the arrivals fill {len(means)} intervals of {bin_seconds} seconds, but a Hurst parameter "
             f"needs {4 * FEWEST_BLOCKS}"
         )
     variances = []
@@ -58,7 +58,7 @@ def hurst(times: Times, bin_seconds: float) -> float:
 
 
 def counts_of(times: Times, bin_seconds: float) -> npt.NDArray[np.float64]:
-    """Return the number of arrivals in every whole interval from the first arrival on.
+    """Return the number of arrivals in every full interval from the first arrival on.
 
     >>> counts_of(np.array([5.0, 5.1, 6.2, 7.1, 8.0]), bin_seconds=1)
     array([2., 1., 1.])

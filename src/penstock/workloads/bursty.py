@@ -4,15 +4,14 @@
 
 A flow sends while it is ON, at that rate with exponential gaps, and is silent while it is OFF. JC03 adds up 64 or
 128 flows with alpha 1.4 (ON) and 1.2 (OFF); the sum is self-similar, with a Hurst parameter towards
-(3 − alpha) ÷ 2 of the smaller alpha: it bursts at every scale of time. The mean periods are not printed there, and
-are ours.
+(3 − alpha) ÷ 2 of the smaller alpha: it is bursty at every time scale. The paper does not print the mean periods;
+ours are chosen here.
 
-- Each flow starts as if it had been running for ever: ON with probability `share_on`, in the midst of a period.
-  So the flows are not in step, and the expected rate is `rate` from the first second. A single run can stay above
-  or below it for long; that is the nature of such traffic, not an error.
-  With few flows it can also be silent for long.
-- Only the switches of a short stretch ahead are held, however long a period is, so there is no need to cut periods
-  short. (They end after 10⁹ times their mean, for the sake of doubles.)
+- Each flow starts as if it had always been running: ON with probability `share_on`, inside a period. So the flows
+  are not synchronised, and the expected rate is `rate` from the first second. A single run can stay above or below
+  it for long; this is a property of such traffic, not an error. With few flows it can also be silent for long.
+- Only the switches of a short time ahead are held, however long a period is, so periods need not be cut short.
+  (They end after 10⁹ times their mean, because of the precision of doubles.)
 """
 
 from collections.abc import Iterator
@@ -30,15 +29,15 @@ LARGEST_BATCH = 8 * BATCH
 """Expected arrivals in a batch while every flow is ON."""
 
 CYCLES = 2 * BATCH
-"""At most so many ON and OFF periods of all flows together fit into a batch."""
+"""The maximum number of ON and OFF periods of all flows in a batch."""
 
 FEWEST = 0.01
-"""Expected arrivals in a batch; below it, the machine would only be tossing silent flows."""
+"""The minimum expected arrivals in a batch; below, nearly all time would go into silent flows."""
 
 
 @dataclass(frozen=True)
 class Bursty:
-    """The superposition of ON/OFF `flows`, together `rate` arrivals per second in the mean.
+    """The superposition of ON/OFF `flows`, together `rate` arrivals per second on average.
 
     >>> from penstock.workloads import index_of_dispersion, until
     >>> times = until(Bursty(rate=500), seed=2, seconds=200)
@@ -61,23 +60,23 @@ class Bursty:
             object.__setattr__(self, f"mean_{name}", part.mean)
         if self.rate * self.stretch < FEWEST:
             raise ArrivalError(
-                f"{self.rate:g} arrivals a second are too few for a bursty process of {self.flows} flows with ON "
-                f"and OFF periods from {self.on.scale:g} and {self.off.scale:g} seconds: they would hardly send"
+                f"{self.rate:g} arrivals per second are too few for a bursty process of {self.flows} flows with "
+                f"ON and OFF periods from {self.on.scale:g} and {self.off.scale:g} seconds: they would hardly send"
             )
 
     @property
     def on(self) -> Pareto:
-        """How long a flow sends."""
+        """The distribution of ON periods."""
         return Pareto(self.mean_on, self.on_alpha, "ON")
 
     @property
     def off(self) -> Pareto:
-        """How long a flow is silent."""
+        """The distribution of OFF periods."""
         return Pareto(self.mean_off, self.off_alpha, "OFF")
 
     @property
     def share_on(self) -> float:
-        """The share of its time that a flow is ON, in the mean."""
+        """The average share of time that a flow is ON."""
         return self.mean_on / (self.mean_on + self.mean_off)
 
     @property
@@ -87,13 +86,13 @@ class Bursty:
 
     @property
     def stretch(self) -> float:
-        """Seconds that one batch covers: about `BATCH` arrivals, never too many arrivals or switches."""
+        """Seconds that one batch covers: about `BATCH` arrivals, with a limit on arrivals and switches."""
         shortest_cycle = self.on.scale + self.off.scale
         arrivals = min(BATCH, LARGEST_BATCH * self.share_on)
         return min(arrivals / self.rate, CYCLES * shortest_cycle / self.flows)
 
     def batches(self, seed: int) -> Iterator[Times]:
-        """Yield the arrival times without end, a stretch of time in every batch; silent stretches are skipped."""
+        """Yield the arrival times without end, an interval of time in every batch; silent ones are skipped."""
         random = generator(seed)
         switches = Switches(self.flows, self.on, self.off, random)
         start, peak, stretch = 0.0, self.peak, self.stretch

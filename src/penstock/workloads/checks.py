@@ -1,4 +1,4 @@
-"""What the settings of a workload must be, said in one sentence that names the setting."""
+"""Checks of the settings of workloads; every error names the setting."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from penstock.errors import ArrivalError
 from penstock.network.numbers import Number, checked
 
 FASTEST = 1e9
-"""No process has more arrivals per second: times are doubles, and must stay distinct for days."""
+"""The maximum arrivals per second of a process: times are doubles, and must stay distinct for days."""
 
 MOST = 2**63 - 1
 """The largest whole number that an integer column, a count or a seed can hold."""
@@ -23,15 +23,15 @@ def number(value: object, what: str, *, above: Number | None = None, at_least: N
 
 
 def rate_of(value: object, whose: str) -> float:
-    """Return a mean number of arrivals per second: above 0 and at most `FASTEST`."""
+    """Return an average number of arrivals per second: above 0 and at most `FASTEST`."""
     rate = number(value, f"the rate of {whose}", above=0)
     if rate > FASTEST:
-        raise ArrivalError(f"the rate of {whose} must be at most {FASTEST:g} a second, not {rate:g}")
+        raise ArrivalError(f"the rate of {whose} must be at most {FASTEST:g} per second, not {rate:g}")
     return rate
 
 
 def whole(value: object, what: str, least: int = 0, most: int = MOST) -> int:
-    """Return `value` as a whole number within its bounds; 3.0 will do, 3.5 will not.
+    """Return `value` as a whole number within its bounds; 3.0 is accepted, 3.5 is not.
 
     >>> whole(3.0, "the number of flows"), whole(7, "the number of flows", least=1)
     (3, 7)
@@ -45,7 +45,7 @@ def whole(value: object, what: str, least: int = 0, most: int = MOST) -> int:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Return the random numbers of a seed, the same every time.
+    """Return the random number generator of a seed.
 
     >>> float(generator(7).random()) == float(generator(7).random())
     True

@@ -1,14 +1,15 @@
 """Arrivals in flows that begin as a Poisson process and send for Pareto times (BBDM03 §5).
 
-    flows that begin per second = rate ÷ (flow_rate · mean_flow)      flows at once, in the mean = rate ÷ flow_rate
+    flows that begin per second = rate ÷ (flow_rate · mean_flow)      flows at once, on average = rate ÷ flow_rate
 
-BBDM03 makes its synthetic stream so, after Willinger, Paxson and others. A flow sends at one rate with exponential
-gaps. How many flows send is a Poisson number with covariance (rate ÷ flow_rate) · P(rest of a flow > t), which for
-alpha below 2 dies so slowly that the stream is self-similar, with a Hurst parameter towards (3 − alpha) ÷ 2.
+BBDM03 makes its synthetic stream this way, after Willinger, Paxson and others. A flow sends at one rate with
+exponential gaps. The number of flows that send is Poisson with covariance (rate ÷ flow_rate) · P(rest of a flow
+> t), which for alpha below 2 decays so slowly that the stream is self-similar, with a Hurst parameter towards (3
+− alpha) ÷ 2.
 
 The digits of the paper are lost (the Pareto's k and alpha, the gap between flows), so the defaults are ours: five
-flows at once at a rate of 100, of a second each in the mean. A run starts as if it had been running for ever: the
-mean rate holds from the first second.
+flows at once at a rate of 100, of one second each on average. A run starts as if it had always been running: the
+average rate holds from the first second.
 """
 
 from collections.abc import Iterator
@@ -24,15 +25,15 @@ from penstock.workloads.pareto import Pareto
 from penstock.workloads.poisson import poisson_steps
 
 MOST_FLOWS = 100_000
-"""More flows than this are not held at once."""
+"""The maximum number of flows at once."""
 
 SHORTEST = 0.01
-"""Expected arrivals of a flow; below it, the machine would only be drawing flows that send nothing."""
+"""The minimum expected arrivals of a flow; below, nearly all flows would send nothing."""
 
 
 @dataclass(frozen=True)
 class Flows:
-    """`rate` arrivals per second in the mean, from flows of `flow_rate` that last `mean_flow` seconds in the mean.
+    """`rate` arrivals per second on average, from flows of `flow_rate` that last `mean_flow` seconds on average.
 
     >>> from penstock.workloads import index_of_dispersion, until
     >>> times = until(Flows(rate=100), seed=2, seconds=500)
@@ -52,37 +53,37 @@ class Flows:
         object.__setattr__(self, "alpha", self.length.alpha)
         if self.at_once > MOST_FLOWS:
             raise ArrivalError(
-                f"{self.rate:g} arrivals a second in flows of {self.flow_rate:g} would be {self.at_once:g} flows "
-                f"at once, and at most {MOST_FLOWS} can be: raise flow_rate"
+                f"{self.rate:g} arrivals per second in flows of {self.flow_rate:g} would be {self.at_once:g} "
+                f"flows at once, but there can be at most {MOST_FLOWS}: raise flow_rate"
             )
         if self.flow_rate * self.mean_flow < SHORTEST:
             raise ArrivalError(
-                f"flows of {self.mean_flow:g} seconds at {self.flow_rate:g} arrivals a second would hardly send: "
-                "raise mean_flow or flow_rate"
+                f"flows of {self.mean_flow:g} seconds at {self.flow_rate:g} arrivals per second would hardly "
+                "send: raise mean_flow or flow_rate"
             )
 
     @property
     def length(self) -> Pareto:
-        """How long a flow sends."""
+        """The distribution of the duration of flows."""
         return Pareto(self.mean_flow, self.alpha, "flow")
 
     @property
     def at_once(self) -> float:
-        """How many flows send at one time, in the mean."""
+        """The average number of flows that send at the same time."""
         return self.rate / self.flow_rate
 
     @property
     def begins(self) -> float:
-        """Flows that begin per second."""
+        """The number of flows that begin per second."""
         return self.at_once / self.mean_flow
 
     def batches(self, seed: int) -> Iterator[Times]:
-        """Yield the arrival times without end, a stretch of time in every batch; silence is skipped."""
+        """Yield the arrival times without end, an interval of time in every batch; silence is skipped."""
         random, length = generator(seed), self.length
         start = 0.0
         ends = length.draw_rest(random, int(random.poisson(self.at_once)))
         while True:
-            if not len(ends):  # the wait for the next flow does not depend on how long it has been
+            if not len(ends):  # the wait for the next flow is memoryless
                 start += float(random.standard_exponential()) / self.begins
                 ends = start + length.draw(random, 1)
             end = max(start + self._stretch(len(ends)), nextafter(start, inf))
@@ -96,12 +97,12 @@ class Flows:
             start = end
 
     def _stretch(self, flows: int) -> float:
-        """Return the seconds of the next batch: about `BATCH` arrivals or flows, however many send now."""
+        """Return the seconds of the next batch: about `BATCH` arrivals or flows, given how many send now."""
         return BATCH / max(self.rate, self.flow_rate * flows, self.begins)
 
 
 def _levels(start: float, end: float, begun: Times, ended: Times, ends: Times) -> tuple[Times, Times]:
-    """Return the moments when a flow begins or ends, and how many send from each to the next.
+    """Return the times when a flow begins or ends, and how many send from each to the next.
 
     >>> knots, flows = _levels(0, 9, begun=np.array([2.0]), ended=np.array([4.0]), ends=np.array([3.0, 12.0]))
     >>> knots.tolist(), flows.tolist()
@@ -110,6 +111,6 @@ def _levels(start: float, end: float, begun: Times, ended: Times, ends: Times) -
     stops = np.concatenate([ends[ends < end], ended[ended < end]])
     moments = np.concatenate([begun, stops])
     changes = np.concatenate([np.ones(len(begun)), -np.ones(len(stops))])
-    order = np.argsort(moments, kind="stable")  # beginnings stand first, so a level is never below 0
+    order = np.argsort(moments, kind="stable")  # beginnings come first, so a level is never below 0
     levels = len(ends) + np.concatenate([[0.0], changes[order].cumsum()])
     return np.concatenate([[start], moments[order], [end]]), levels

@@ -1,9 +1,9 @@
-"""The Pareto distribution: most periods are short, and a few are so long that they carry much of the time.
+"""The Pareto distribution: most periods are short, a few are so long that they make up much of the time.
 
     P(X > x) = (scale ÷ x)^alpha,  x ≥ scale        mean = scale · alpha ÷ (alpha − 1)
 
-JC03 §5.1 writes it as P(x) = a·b^a·x^−(a+1). For alpha up to 2 the variance is infinite, which is what makes a sum
-of ON/OFF flows self-similar.
+JC03 §5.1 writes it as P(x) = a·b^a·x^−(a+1). For alpha up to 2 the variance is infinite; therefore a sum
+of ON/OFF flows is self-similar.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from penstock.workloads.arrivals import Times
 from penstock.workloads.checks import number
 
 LONGEST = 1e9
-"""No period is longer than so many times its mean, for a double must still tell moments apart after it."""
+"""The longest period, in means: doubles must still distinguish times after it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Pareto:
 
     @property
     def scale(self) -> float:
-        """The shortest period, by the mean: mean · (alpha − 1) ÷ alpha."""
+        """The shortest period: mean · (alpha − 1) ÷ alpha."""
         return self.mean * (self.alpha - 1) / self.alpha
 
     def draw(self, random: np.random.Generator, shape: int | tuple[int, ...]) -> Times:
@@ -44,16 +44,16 @@ class Pareto:
         return self._stretched(random.standard_exponential(shape) / self.alpha)
 
     def draw_rest(self, random: np.random.Generator, count: int) -> Times:
-        """Return what is left of a period that has been going on since long ago.
+        """Return the rest of a period at a random time of a process that has always been running.
 
         Its density is P(X > x) ÷ mean: uniform below the scale with probability scale ÷ mean, else Pareto with
-        alpha − 1. A run that starts so has the same mean rate at every moment, from the first.
+        alpha − 1. A run that starts this way has the same average rate at every time.
         """
         inside = self.scale * random.random(count)
         beyond = self._stretched(random.standard_exponential(count) / (self.alpha - 1))
         return np.where(random.random(count) < self.scale / self.mean, inside, beyond)
 
     def _stretched(self, logarithms: Times) -> Times:
-        """Return scale · e^x, at most `LONGEST` means; what e^x cannot be never comes up."""
+        """Return scale · e^x, at most `LONGEST` means, without overflow."""
         furthest = log(LONGEST * self.mean / self.scale)
         return self.scale * np.exp(np.minimum(logarithms, furthest))

@@ -15,16 +15,16 @@ from penstock.workloads.arrivals import Arrivals, Times, check_process
 from penstock.workloads.checks import number, whole
 
 FEWEST = 0.001
-"""Expected arrivals in a round of phases that repeat; with fewer, a run would turn rounds and find none."""
+"""The minimum expected arrivals in a round of phases that repeat; below, nearly all rounds would be empty."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Each process for its seconds, in order, and again from the first with `repeat`.
+    """Each process for its seconds, in order; with `repeat`, again from the first.
 
-    A phase starts its process anew, with a seed of its own that follows from the seed of the run and the number of
-    the phase: rounds differ from each other, and a trace starts at its beginning. Where a process ends before its
-    phase does, nothing arrives for the rest.
+    A phase restarts its process, with a seed derived from the seed of the run and the number of the phase:
+    rounds differ from each other, and a trace starts at its beginning. If a process ends before its phase,
+    nothing arrives for the rest of the phase.
 
     >>> from penstock.workloads import Poisson, until
     >>> load = Phases(((Poisson(rate=100), 30), (Poisson(rate=400), 10)))
@@ -40,23 +40,23 @@ class Phases:
 
     def __post_init__(self) -> None:
         if not isinstance(self.phases, tuple | list) or not self.phases:
-            raise ArrivalError(f"phases are a list of (process, seconds) with at least one, not {self.phases!r}")
+            raise ArrivalError(f"phases must be a list of (process, seconds), at least one, not {self.phases!r}")
         checked = tuple(_checked(index, phase) for index, phase in enumerate(self.phases, start=1))
         object.__setattr__(self, "phases", checked)
         if self.repeat and self.rate is not None and self.rate * self.seconds < FEWEST:
             raise ArrivalError(
-                f"a round of {self.seconds:g} seconds at {self.rate:g} arrivals a second is too short to repeat: "
-                "hardly any round would bring an arrival"
+                f"a round of {self.seconds:g} seconds at {self.rate:g} arrivals per second is too short to "
+                "repeat: hardly any round would have an arrival"
             )
 
     @property
     def seconds(self) -> float:
-        """How long one round of all phases takes."""
+        """The duration of one round of all phases."""
         return sum(seconds for _, seconds in self.phases)
 
     @property
     def rate(self) -> float | None:
-        """Mean arrivals per second over a round, if each process lasts as long as its phase."""
+        """Average arrivals per second over a round, if each process lasts as long as its phase."""
         expected = 0.0
         for process, seconds in self.phases:
             if process.rate is None:
@@ -78,7 +78,7 @@ class Phases:
 
 
 def _before(batches: Iterator[Times], seconds: float) -> Iterator[Times]:
-    """Yield what arrives before `seconds`, and ask for nothing after that."""
+    """Yield the arrivals before `seconds`, and read no further batch."""
     for batch in batches:
         inside = batch[: np.searchsorted(batch, seconds)]
         if len(inside):

@@ -1,8 +1,8 @@
-"""Poisson arrivals: independent of each other, at one mean rate.
+"""Poisson arrivals: independent of each other, at a constant average rate.
 
     P(gap > t) = e^(−rate·t)
 
-The baseline that bursty streams are compared with: the count in every interval has its mean as variance. P04
+The baseline for bursty streams: the count in every interval has its mean as variance. P04
 §6.1 and the two-stream variant of SCLP08 §9.1.12 use it.
 """
 
@@ -30,7 +30,7 @@ class Poisson:
         object.__setattr__(self, "rate", rate_of(self.rate, "a Poisson process"))
 
     def batches(self, seed: int) -> Iterator[Times]:
-        """Yield the arrival times without end, as many in every batch."""
+        """Yield the arrival times without end, the same number in every batch."""
         random = generator(seed)
         last = 0.0
         while True:
@@ -42,12 +42,12 @@ class Poisson:
 def poisson_steps(random: np.random.Generator, knots: Times, rates: Times) -> Times:
     """Return Poisson arrivals at ``rates[i]`` from ``knots[i]`` to ``knots[i + 1]``.
 
-    Where time is stretched so that the rate is 1, arrivals are uniform; uniform numbers come sorted as the running
-    sum of exponentials over their total, which is cheaper than sorting.
+    If time is scaled so that the rate is 1, arrivals are uniform. The running sum of exponentials over their total
+    gives sorted uniform numbers, which is cheaper than sorting.
     """
     expected = np.concatenate([[0.0], np.cumsum(rates * np.diff(knots))])
     count = int(random.poisson(expected[-1]))
     sums = random.standard_exponential(count + 1).cumsum()
     times = np.interp(sums[:-1] * (expected[-1] / sums[-1]), expected, knots)
-    ordered: Times = np.maximum.accumulate(times)  # the last bit of a double may be out of order
+    ordered: Times = np.maximum.accumulate(times)  # rounding may put the last bits out of order
     return ordered.clip(max=knots[-1])

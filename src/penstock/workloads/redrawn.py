@@ -1,10 +1,10 @@
-"""Poisson arrivals whose mean is redrawn every few seconds, steady at times and bursty at others (P04 §6.1).
+"""Poisson arrivals whose rate is redrawn every few seconds, sometimes steady and sometimes bursty (P04 §6.1).
 
     mean of a period = steady · u · (burst with probability share, else 1)     u uniform in 1 − spread … 1 + spread
     rate = steady · (1 + share · (burst − 1))
 
 P04 says: other Poisson means every 5 seconds, and bursty times of about twice the rate of the others. (Earlier it
-calls a stream bursty whose rate rises by an order of magnitude: ``burst=10``.) It does not say how means are
+calls a stream bursty if its rate rises by an order of magnitude: ``burst=10``.) It does not say how means are
 drawn, nor how much of the time is bursty: the uniform spread of a quarter and the share of one half are ours.
 """
 
@@ -23,12 +23,12 @@ LARGEST_BATCH = 8 * BATCH
 """Expected arrivals in a batch if every period of it bursts."""
 
 FEWEST = 0.01
-"""Expected arrivals in a batch; below it, the machine would only be drawing means."""
+"""The minimum expected arrivals in a batch; below, nearly all periods would be empty."""
 
 
 @dataclass(frozen=True)
 class Redrawn:
-    """`rate` arrivals per second in the mean, which is drawn anew `every` so many seconds.
+    """`rate` arrivals per second on average; the rate is drawn again after `every` seconds.
 
     >>> from penstock.workloads import index_of_dispersion, until
     >>> times = until(Redrawn(rate=100), seed=2, seconds=1000)
@@ -53,23 +53,23 @@ class Redrawn:
             object.__setattr__(self, name, value)
         if self.rate * self.every * self.periods < FEWEST:
             raise ArrivalError(
-                f"{self.rate:g} arrivals a second are too few for means redrawn every {self.every:g} seconds"
+                f"{self.rate:g} arrivals per second are too few for means redrawn every {self.every:g} seconds"
             )
 
     @property
     def steady(self) -> float:
-        """Arrivals per second in a period without a burst, in the mean."""
+        """Average arrivals per second in a period without a burst."""
         return self.rate / (1 + self.share * (self.burst - 1))
 
     @property
     def periods(self) -> int:
-        """How many periods are drawn at once: about `BATCH` arrivals, never too many, and no more periods."""
+        """The number of periods drawn at once: about `BATCH` arrivals, at most `BATCH` periods."""
         peak = self.steady * self.burst * (1 + self.spread)
         wanted = min(BATCH / self.rate, LARGEST_BATCH / peak) / self.every
         return int(min(max(wanted, 1), BATCH))
 
     def means(self, random: np.random.Generator, count: int) -> Times:
-        """Return the means of so many periods."""
+        """Return the rates of `count` periods."""
         drawn = self.steady * random.uniform(1 - self.spread, 1 + self.spread, count)
         return drawn * np.where(random.random(count) < self.share, self.burst, 1.0)
 
@@ -88,14 +88,14 @@ class Redrawn:
 
 
 def _parts(knots: Times, means: Times) -> Iterator[tuple[Times, Times]]:
-    """Yield the periods as they are, or a single long one in pieces of at most `BATCH` expected arrivals.
+    """Yield the periods as they are, or a single long one in parts of at most `BATCH` expected arrivals.
 
     >>> [part.tolist() for part, _ in _parts(np.array([5.0, 10.0]), np.array([0.4 * BATCH]))]
     [[5.0, 7.5], [7.5, 10.0]]
     """
-    pieces = ceil(float(means[0] * (knots[1] - knots[0])) / BATCH)
-    if len(means) > 1 or pieces <= 1:
+    parts = ceil(float(means[0] * (knots[1] - knots[0])) / BATCH)
+    if len(means) > 1 or parts <= 1:
         yield knots, means
         return
-    for piece in range(pieces):
-        yield knots[0] + (knots[1] - knots[0]) * np.array([piece, piece + 1]) / pieces, means
+    for part in range(parts):
+        yield knots[0] + (knots[1] - knots[0]) * np.array([part, part + 1]) / parts, means

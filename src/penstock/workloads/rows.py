@@ -1,4 +1,4 @@
-"""Rows for a generated stream: random values for columns of any simple type, many thousand at once.
+"""Rows of generated streams: random values for columns of any simple type, many thousand at once.
 
 | type | values | options of column `x` |
 |---|---|---|
@@ -10,7 +10,7 @@
 | timestamps, dates | whole seconds since 1970, low (0) to high (1499) | `x_low`, `x_high`, `x_zipf` |
 
 With `zipf`, an exponent above 1, small values are frequent and large ones rare. BBDM03 and SCLP08 §8 draw
-attributes uniformly, so that a predicate has the selectivity one wants: `bytes > 1199` passes a fifth of 0 … 1499.
+attributes uniformly, so that a predicate has a chosen selectivity: `bytes > 1199` passes a fifth of 0 … 1499.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,13 +36,13 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker, tuple[str, ...]], ...
     (lambda kind: pa.types.is_timestamp(kind) or pa.types.is_date(kind), moments, ("low", "high", "zipf")),
     (lambda kind: kind in TEXT, strings, ("distinct", "zipf")),
 )
-"""Which types there are, who makes their values, and the options that are understood."""
+"""The types, the functions that make their values, and the options of each."""
 
 
 def made_rows(
     columns: Columns, count: int, rng: np.random.Generator, options: Mapping[str, object] | None = None
 ) -> pa.Table:
-    """Return `count` random rows; what `options` says about other things than these columns is not looked at.
+    """Return `count` random rows; `options` for anything but these columns are ignored.
 
     >>> rng = np.random.Generator(np.random.PCG64(1))
     >>> columns = [("src", pa.string()), ("bytes", pa.int32())]
@@ -53,7 +53,7 @@ def made_rows(
     arrays = {}
     for name, kind in columns:
         if name in arrays:
-            raise ArrivalError(f"the column {name!r} stands twice in a stream")
+            raise ArrivalError(f"the column {name!r} occurs twice in a stream")
         maker, settings = _maker(name, kind)
         given = {key: options[f"{name}_{key}"] for key in settings if options and f"{name}_{key}" in options}
         arrays[name] = maker(kind, length, rng, ValueOptions(name, given))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.errors import ArrivalError
 
 MOST_CHOICES = 1_000_000
-"""The probabilities are held in a table, and this is how long it may be."""
+"""The maximum length of the table of probabilities."""
 
 
 def zipf(random: np.random.Generator, exponent: float, choices: int, count: int) -> npt.NDArray[np.int64]:
@@ -22,7 +22,7 @@ def zipf(random: np.random.Generator, exponent: float, choices: int, count: int)
     [36.0, 9.0, 4.0]
     """
     if choices > MOST_CHOICES:
-        raise ArrivalError(f"a skewed choice is among at most {MOST_CHOICES} values, not {choices}")
+        raise ArrivalError(f"a skewed choice can have at most {MOST_CHOICES} values, not {choices}")
     return np.searchsorted(_table(exponent, choices), random.random(count), side="right")
 
 

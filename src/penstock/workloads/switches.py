@@ -1,4 +1,4 @@
-"""How many of many ON/OFF flows are ON, over time."""
+"""The number of ON/OFF flows that are ON, over time."""
 
 from math import ceil
 
@@ -9,10 +9,10 @@ from penstock.workloads.pareto import Pareto
 
 
 class Switches:
-    """The state of `flows` independent flows with periods `on` and `off`, looked at stretch by stretch.
+    """The state of `flows` independent flows with periods `on` and `off`, read interval by interval.
 
-    Every flow is drawn ahead of the stretch; what is drawn and not yet reached waits in `times` and `changes` (+1
-    for a flow that turns ON, −1 for OFF). That is a few cycles of a flow, or those of one stretch.
+    Every flow is drawn beyond the interval; switches that are drawn and not yet reached are held in `times` and
+    `changes` (+1 for a flow that turns ON, −1 for OFF): a few cycles of each flow, or those of one interval.
 
     >>> random = np.random.Generator(np.random.PCG64(1))
     >>> switches = Switches(3, Pareto(1, 1.4), Pareto(2, 1.2), random)
@@ -25,7 +25,7 @@ class Switches:
         self.on, self.off, self.random = on, off, random
         is_on = random.random(flows) < on.mean / (on.mean + off.mean)
         first = np.where(is_on, on.draw_rest(random, flows), off.draw_rest(random, flows))
-        # Flows are drawn up to a moment when they turn OFF: those that start OFF turn ON first.
+        # Flows are drawn up to a time when they turn OFF: those that start OFF turn ON first.
         self.drawn_to = np.where(is_on, first, first + on.draw(random, flows))
         self.flows_on = int(is_on.sum())
         self.times = np.concatenate([first[~is_on], self.drawn_to])
@@ -33,9 +33,9 @@ class Switches:
         self._sort()
 
     def steps(self, start: float, end: float) -> tuple[Times, Times]:
-        """Return the moments from `start` to `end`, and the number of flows that are ON after each but the last.
+        """Return the switch times from `start` to `end`, and the number of ON flows after each but the last.
 
-        Stretches must follow each other; what is silent may be left out between them.
+        Intervals must follow each other; silent time between them may be skipped.
         """
         self._draw_to(end)
         reached = int(np.searchsorted(self.times, end))
@@ -47,11 +47,11 @@ class Switches:
 
     @property
     def silent_until(self) -> float:
-        """When the next flow turns ON, if none is; else 0."""
+        """The time when the next flow turns ON, if none is ON; else 0."""
         return 0.0 if self.flows_on else float(self.times[0])
 
     def _draw_to(self, end: float) -> None:
-        """Draw every flow that is not known until `end` so far ahead that it is."""
+        """Draw all flows at least up to `end`."""
         behind = np.flatnonzero(self.drawn_to < end)
         if not len(behind):
             return

@@ -1,4 +1,4 @@
-"""A column of times in a Parquet or CSV file, read in pieces and checked."""
+"""A column of times in a Parquet or CSV file, read in batches and checked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from penstock.errors import ArrivalError, nearest
 from penstock.workloads.arrivals import BATCH, Times
 
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""Ticks a second, by the unit of a type or the end of a column's name."""
+"""Ticks per second, by the unit of a type or the end of a column's name."""
 
 TIMES = (
     pa.types.is_integer,
@@ -28,7 +28,7 @@ TIMES = (
     pa.types.is_time,
     pa.types.is_duration,
 )
-"""Which types of column are times."""
+"""The types of columns that can be times."""
 
 PIECE = 8 * BATCH
 
@@ -42,7 +42,7 @@ class TimeFile:
 
     @classmethod
     def found(cls, path: object, column: str | None) -> "TimeFile":
-        """Return the file and its column of times, or say which of the two is not there."""
+        """Return the file and its column of times, or raise if either does not exist."""
         if not isinstance(path, str | PathLike):
             raise ArrivalError(f"the path of a trace must be a file, not {path!r}")
         file = Path(path)
@@ -50,18 +50,20 @@ class TimeFile:
             raise ArrivalError(f"there is no trace file {file}")
         with _explained(file):
             schema = _schema(file)
-        empty = [part.name for part in schema if pa.types.is_null(part.type)]  # of a file without rows, for one
+        empty = [
+            part.name for part in schema if pa.types.is_null(part.type)
+        ]  # in a file without rows, for example
         usable = [part.name for part in schema if _is_time(part.type)] or empty
         if column is None:
             if not usable:
-                raise ArrivalError(f"the trace {file} has no column of numbers or timestamps, only {schema.names}")
+                raise ArrivalError(f"the trace {file} has no column of numbers or timestamps, but {schema.names}")
             return cls(file, "time" if "time" in usable else usable[0])
         if column not in schema.names:
             hint = nearest(column, schema.names) or f" There are {', '.join(schema.names)}."
             raise ArrivalError(f"the trace {file} has no column {column!r}.{hint}")
         if column not in usable + empty:
             kind = schema.field(column).type
-            raise ArrivalError(f"column {column!r} of the trace {file} is of type {kind}, which is not a time")
+            raise ArrivalError(f"column {column!r} of the trace {file} has the type {kind}, which is not a time")
         return cls(file, column)
 
     def batches(self) -> Iterator[Times]:
@@ -82,7 +84,7 @@ class TimeFile:
                 yield from (times[at : at + BATCH] for at in range(0, len(times), BATCH))
 
     def _values(self, piece: pa.Array, row: int) -> tuple[Any, int]:
-        """Return a piece of the column in ticks, and how many of them are a second."""
+        """Return a batch of the column in ticks, and the number of ticks per second."""
         ticks = _ticks(self.column, piece.type)
         for is_bad, what in ((pc.is_null, "nothing"), (_is_nan, "no number")):
             bad = pc.index(is_bad(piece), True).as_py()
@@ -98,10 +100,10 @@ class TimeFile:
         return piece.cast(pa.int64() if exact else pa.float64()).to_numpy(zero_copy_only=False), ticks
 
     def _check_first(self, value: float, kind: pa.DataType) -> None:
-        if value < 0 and not pa.types.is_temporal(kind):  # a timestamp may be of the years before 1970
+        if value < 0 and not pa.types.is_temporal(kind):  # a timestamp may be before 1970
             raise ArrivalError(
                 f"column {self.column!r} of the trace {self.path} begins with the negative time {value:g}; "
-                "times are from 0 on"
+                "times must be at least 0"
             )
 
     def _check_order(self, times: Times, last: float, row: int) -> None:
@@ -135,7 +137,7 @@ def _is_nan(piece: pa.Array) -> pa.Array:
 
 def _is_csv(file: Path) -> bool:
     if file.suffix not in (".parquet", ".csv"):
-        raise ArrivalError(f"a trace is a .parquet or a .csv file, and {file} is neither")
+        raise ArrivalError(f"a trace must be a .parquet or a .csv file, but {file} is neither")
     return file.suffix == ".csv"
 
 
@@ -144,7 +146,7 @@ def _schema(file: Path) -> pa.Schema:
         return parquet.read_schema(file)
     with csv.open_csv(file) as reader:
         if any(_is_number(name) for name in reader.schema.names):
-            raise ArrivalError(f"the first line of the trace {file} must name its columns, and it has numbers")
+            raise ArrivalError(f"the first line of the trace {file} must name its columns, but it has numbers")
         return reader.schema
 
 
@@ -169,7 +171,7 @@ def _pieces(file: Path, column: str) -> Iterator[pa.Array]:
 
 @contextmanager
 def _explained(file: Path) -> Iterator[None]:
-    """Turn what Arrow says about a file it cannot read into an error of ours."""
+    """Turn Arrow's errors about a file that it cannot read into an `ArrivalError`."""
     try:
         yield
     except (pa.ArrowException, OSError) as trouble:

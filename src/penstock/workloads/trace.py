@@ -1,4 +1,4 @@
-"""Arrivals as they once happened: the times in a column of a Parquet or CSV file.
+"""Recorded arrivals: the times in a column of a Parquet or CSV file.
 
     time of row i = (value i − value 1) × unit × own rate ÷ rate        own rate = (rows − 1) ÷ (last − first)
 
@@ -17,12 +17,12 @@ from penstock.workloads.timefile import TimeFile
 
 @dataclass(frozen=True)
 class Trace:
-    r"""The arrivals in the file at `path`, from 0 on, faster or slower so that their mean is `rate`.
+    r"""The arrivals in the file at `path`, from 0 on, faster or slower so that their average rate is `rate`.
 
     Timestamps, dates and durations carry their unit. Numbers are seconds, unless the name of the column ends in
-    ``_ns``, ``_us``, ``_ms`` or ``_s``. Without `column`, it is the one called time, else the first one of
-    numbers or timestamps. With `repeat` the trace starts again one mean gap after its end. The file is read once
-    when the trace is built, to check it, and in pieces after that: it may be larger than memory.
+    ``_ns``, ``_us``, ``_ms`` or ``_s``. Without `column`, it is the one named time, else the first one of
+    numbers or timestamps. With `repeat` the trace starts again one average gap after its end. The file is read
+    once when the trace is built, to check it, and then in batches: it may be larger than memory.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -57,8 +57,8 @@ class Trace:
             raise ArrivalError(f"the trace {file.path} is empty: column {file.column!r} has no rows")
         if own_rate is None and (self.repeat or rate) and not (count == 1 and rate):
             raise ArrivalError(
-                f"the trace {file.path} has all its {count} arrivals at one time: "
-                "there is no rate to change or to repeat it at"
+                f"the trace {file.path} has all its {count} arrivals at one time, "
+                "so it has no rate at which it could be scaled or repeated"
             )
         object.__setattr__(self, "path", file.path)
         object.__setattr__(self, "column", file.column)
@@ -68,7 +68,7 @@ class Trace:
         object.__setattr__(self, "_file", file)
 
     def batches(self, seed: int) -> Iterator[Times]:
-        """Yield the arrival times, in pieces as the file is read; the seed changes nothing."""
+        """Yield the arrival times in batches, as the file is read; the seed is ignored."""
         rounds = 0
         while rounds == 0 or (self.repeat and self.rate):
             start = rounds * self.count / self.rate if self.rate else 0.0

@@ -1,4 +1,4 @@
-"""Random values of one column, one function a type."""
+"""Random values of one column, one function per type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ from penstock.workloads.skew import zipf
 Random: TypeAlias = np.random.Generator
 
 HIGH = 1499
-"""The largest integer, unless told otherwise: about the payload of an Ethernet frame."""
+"""The largest integer by default: about the payload of an Ethernet frame."""
 
 DISTINCT = 100
 TABLE = 100_000
-"""Up to so many distinct strings are written once and then looked up."""
+"""Up to this number of distinct strings, they are made once and then looked up."""
 
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 DAY = 86_400
@@ -32,13 +32,13 @@ DAY = 86_400
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """What was said about a column: low, high, distinct, zipf, where given."""
+    """The options given for a column: low, high, distinct, zipf."""
 
     column: str
     given: Mapping[str, object] = field(default_factory=dict)
 
     def range(self, least: int, most: int) -> tuple[int, int]:
-        """Return (low, high) in whole numbers; defaults yield to the limits of the type, others do not."""
+        """Return (low, high) in whole numbers; only defaults are adapted to the limits of the type."""
         low = max(least, 0)
         high = min(most, HIGH)
         if "low" in self.given:
@@ -49,15 +49,15 @@ class ValueOptions:
         return low, high
 
     def check(self, low: Number, high: Number) -> None:
-        """Raise if there is nothing between the two."""
+        """Raise if `low` is above `high`."""
         if low > high:
             raise ArrivalError(
-                f"the values of column {self.column!r} go from {low} to {high}, which is below: "
+                f"the values of column {self.column!r} go from {low} to {high}, which is lower: "
                 f"set {self.column}_low and {self.column}_high"
             )
 
     def pick(self, random: Random, count: int, choices: int) -> npt.NDArray[np.int64]:
-        """Return numbers below `choices`: uniform, or by Zipf."""
+        """Return random numbers below `choices`: uniform, or Zipf."""
         if "zipf" not in self.given:
             return random.integers(choices, size=count, dtype=np.uint64).astype(np.int64)
         exponent = number(self.given["zipf"], f"{self.column}_zipf", above=1)
@@ -82,10 +82,10 @@ def floats(kind: pa.DataType, count: int, random: Random, settings: ValueOptions
         ends = np.array([low, high]).astype(dtype)
         if not np.isfinite(ends).all():
             raise ArrivalError(
-                f"{low:g} to {high:g} is too far for {kind}, the type of column {settings.column!r}"
+                f"{low:g} to {high:g} is out of range for {kind}, the type of column {settings.column!r}"
             )
     values = (low + (high - low) * random.random(count)).astype(dtype)
-    return pa.array(np.minimum(values, np.nextafter(ends[1], ends[0])))  # rounding may have reached high
+    return pa.array(np.minimum(values, np.nextafter(ends[1], ends[0])))  # rounding may reach high
 
 
 def decimals(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
@@ -98,7 +98,7 @@ def decimals(kind: pa.DataType, count: int, random: Random, settings: ValueOptio
     settings.check(low, high)
     largest = max(abs(low), abs(high))
     if largest > min(limit, MOST // 10):
-        raise ArrivalError(f"{low} to {high} is too far for {kind}, the type of column {settings.column!r}")
+        raise ArrivalError(f"{low} to {high} is out of range for {kind}, the type of column {settings.column!r}")
     digits = min(kind.scale, 18 - len(str(int(largest))))
     unscaled = random.integers(ceil(low * 10**digits), floor(high * 10**digits), size=count, endpoint=True)
     words = np.stack([unscaled, unscaled >> 63], axis=1)  # 128 bits: the number, then its sign
@@ -107,7 +107,7 @@ def decimals(kind: pa.DataType, count: int, random: Random, settings: ValueOptio
 
 
 def booleans(kind: pa.DataType, count: int, random: Random, settings: ValueOptions) -> pa.Array:
-    """Return true and false, as often one as the other."""
+    """Return true and false, equally often."""
     return pa.array(random.random(count) < 0.5)
 
 

@@ -142,7 +142,10 @@ NET = Network.chains([[(0.1, 0.5)]], rate=4)
         (lambda: population("jc03_phases", rising=(1, 0)), "rate 2 of rising must be above 0, not 0"),
         (lambda: Population("x", NET, {}), "stream 's' has no arrivals"),
         (lambda: Population("x", NET, {"t": Poisson(4)}), "for the stream 't', which is not in the network"),
-        (lambda: Population("x", NET, {"s": Poisson(5)}), "has the rate 4 in the network, its arrivals have 5"),
+        (
+            lambda: Population("x", NET, {"s": Poisson(5)}),
+            "has the rate 4 in the network, but its arrivals have 5",
+        ),
         (lambda: Population("x", NET, {"s": Poisson(4)}, {"q2": "a"}), "the query 'q2', which is not in the netw"),
         (
             lambda: Population("x", NET, {"s": Poisson(4)}, {}, {"q1.01": Predicate(0, 0)}),
@@ -150,12 +153,15 @@ NET = Network.chains([[(0.1, 0.5)]], rate=4)
         ),
         (lambda: Predicate(0, 1), "the low end of a predicate must be below 1, not 1"),
         (lambda: Predicate(-1, 0), "the column of a predicate must be between 0 and"),
-        (lambda: Population("x", NET, {"s": Poisson(4)}).times(1), "say either how many arrivals, count=, or"),
-        (lambda: Population("x", NET, {"s": Poisson(4)}).times(1, count=1, seconds=1), "say either how many"),
+        (
+            lambda: Population("x", NET, {"s": Poisson(4)}).times(1),
+            "give either the number of arrivals, count=, or",
+        ),
+        (lambda: Population("x", NET, {"s": Poisson(4)}).times(1, count=1, seconds=1), "give either the number"),
         (lambda: Population("x", NET, {"s": Poisson(4)}).times(-1, count=1), "a seed must be between 0 and"),
         (
             lambda: scaled(Network(), 1),
-            "a network without rates, or without operators, cannot be brought to a load",
+            "a network without rates, or without operators, cannot be scaled to a load",
         ),
     ],
 )
@@ -167,5 +173,5 @@ def test_errors(build, says):
 
 def test_arrivals_without_a_rate(tmp_path):
     (tmp_path / "t.csv").write_text("time\n5\n")
-    with pytest.raises(ArrivalError, match="the arrivals of a population must have a rate, which is unknown of"):
+    with pytest.raises(ArrivalError, match="the arrivals of a population must have a rate, but"):
         population("sclp08", arrivals=Trace(tmp_path / "t.csv"))

@@ -1,4 +1,4 @@
-"""Query populations: the queries of the papers' experiments, their load and their streams; one file a paper."""
+"""Query populations: the queries of the papers' experiments, their load and their streams; one file per paper."""
 
 from penstock.workloads.populations.attributes import Attributes, drifting_gaussian, uniform_values
 from penstock.workloads.populations.population import Population, Predicate

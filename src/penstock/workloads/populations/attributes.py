@@ -1,4 +1,4 @@
-"""What is in the tuples of SCLP08's experiments: two attributes on 1 … 100, which predicates look at (§8, §9.5).
+"""Attributes of the tuples in SCLP08's experiments: two values in 1 … 100, which predicates read (§8, §9.5).
 
     attribute in [0, 1) = (value − 1) ÷ 100, circular: 101 is 1 again
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.workloads.checks import generator, number, whole
 
 Attributes = npt.NDArray[np.float64]
-"""One row a tuple, one column an attribute, in [0, 1)."""
+"""One row per tuple, one column per attribute, in [0, 1)."""
 
 COLUMNS = 2
 
@@ -29,9 +29,9 @@ def drifting_gaussian(count: int, seed: int, deviation: float, intervals: int = 
     """Return attributes of `count` tuples that are Gaussian, with a mean that drifts (§9.5).
 
     The tuples are divided into equal intervals; in the first the mean is 50, and one more in each that follows.
-    Both attributes have the same mean and are independent. The paper does not say what becomes of a value above
-    100 or below 1 (the mean itself gets to 149): here the domain is a circle, so that the mean drifts on and a
-    predicate that nothing passes today comes up again.
+    Both attributes have the same mean and are independent. The paper does not say what happens to a value above
+    100 or below 1 (the mean itself reaches 149): here the domain is circular, so the mean keeps drifting, and a
+    predicate that nothing passes for a while passes tuples again later.
 
     >>> drifting_gaussian(4, seed=1, deviation=0.001, intervals=2).round(2).tolist()
     [[0.49, 0.49], [0.49, 0.49], [0.5, 0.5], [0.5, 0.5]]

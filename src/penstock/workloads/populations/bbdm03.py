@@ -1,4 +1,4 @@
-"""Chain's five plans (BBDM03 §5): operators whose progress charts tell the policies apart.
+"""Chain's five plans (BBDM03 §5): operators on whose progress charts the policies differ.
 
     plan          operators, as (cost, selectivity)                                                    chains
     two           fast and selective (1, 0.2), slow (5, ·)                                             1 | 2
@@ -7,10 +7,10 @@
     join          R: σ1 (1, 0.8); R ⋈ S (1.5, 1 a tuple); σ2 (0.1, 0.1); σ3 slow (10, ·)               σ1 ⋈ σ2 | σ3
     three         join, and two plans like four, one on either stream
 
-The digits of the paper are damaged, so the figures are ours, such that its words hold: greedy is chain on the
-first (each operator is a chain), and in the others greedy ranks the operator before the fast and selective one
-last, which keeps tuples from it. `load` scales the costs. Results leave at once, so the selectivity of a root does
-not count for memory; it is one half.
+The digits of the paper are damaged, so the figures are ours, chosen so that its statements hold: on the first
+plan greedy is the same as chain (each operator is a chain), and on the others greedy ranks the operator before
+the fast and selective one last, which keeps tuples from it. `load` scales the costs. Results leave at once, so
+the selectivity of a root does not matter for memory; it is one half.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ FOUR_TOO = ((0.8, 0.7), (1.2, 0.95), (0.2, 0.15), (8.0, 0.5))
 LOOKUP = ((1.0, 0.8), (1.5, 1.5), (0.1, 0.1), (10.0, 0.5))
 BEFORE_JOIN, JOIN_COST, AFTER_JOIN = (1.0, 0.8), 1.5, ((0.1, 0.1), (10.0, 0.5))
 ROWS = 100
-"""Tuples that a window of the join holds; a tuple meets one of them in the mean."""
+"""Tuples in a window of the join; a tuple matches one of them on average."""
 
 RATE = 100.0
 NOTE = "The paper's digits are damaged: costs, selectivities, windows, load and the flows' figures are ours."
 
 
 def bbdm03_two(load: float = 0.95, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
-    """Return a fast selective operator and a slow one. Nothing is drawn, whatever the `seed`.
+    """Return a fast selective operator and a slow one. Nothing is random: the `seed` is ignored.
 
     >>> net = bbdm03_two().network
     >>> [(chain.start, chain.stop) for chain in net.envelope(net.paths[0])]
@@ -54,7 +54,7 @@ def bbdm03_four(load: float = 0.95, seed: int = 1, arrivals: Arrivals | None = N
 
 
 def bbdm03_lookup(load: float = 0.95, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
-    """Return four operators, of which the second joins a stored relation and makes more of its input."""
+    """Return four operators, of which the second joins a stored relation and has a selectivity above 1."""
     return _one_stream("bbdm03_lookup", LOOKUP, load, seed, arrivals)
 
 
@@ -78,7 +78,7 @@ Figures = Sequence[tuple[float, float]]
 
 
 def _one_stream(name: str, figures: Figures, load: float, seed: int, arrivals: Arrivals | None) -> Population:
-    generator(seed)  # refuses what is no seed
+    generator(seed)  # raises if it is not a valid seed
     process = Flows(RATE) if arrivals is None else arrivals
     build = NetworkBuilder()
     stream = build.stream("s", rate_known(process))

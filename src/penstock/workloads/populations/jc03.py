@@ -2,15 +2,15 @@
 
     joins    queries    operators of each
     0        4          1, 2, 3, 3: selects, and a project from two on
-    1        4          7: two selects a stream, the join, a select, a project
+    1        4          7: two selects per stream, the join, a select, a project
     2        3          10: likewise
-    3        3          9: one select a stream, the joins, a select, a project
+    3        3          9: one select per stream, the joins, a select, a project
     4        2          11: likewise
 
 The paper prints the number of queries, operators and streams, the range of the queries (one select … four joins
-over five streams), that selectivities are spread over 0 … 1 and that few joins make more of their input, and the
-flows' Pareto figures. The shapes above, the rates, the windows and the costs are ours. Joins are left-deep, over
-streams that are drawn.
+over five streams), that selectivities are spread over 0 … 1 and that few joins have more outputs than inputs,
+and the flows' Pareto parameters. The shapes above, the rates, the windows and the costs are ours. Joins are
+left-deep, over randomly chosen streams.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ STREAMS = 5
 FLOWS = (64, 128)
 FILTER_COSTS = (1.0, 4.0)
 JOIN_COSTS = (4.0, 16.0)
-"""Relative to each other; the load makes seconds of them."""
+"""Relative to each other; the load scales them to seconds."""
 
 SELECTIVITIES = (0.1, 1.0)
 LEAF_COSTS = (1.0, 2.0)
@@ -48,7 +48,7 @@ LEAF_SELECTIVITIES = (0.1, 0.5)
 """Of the lowest selects, with `selective_leaves`."""
 
 EXPANDING = 9
-"""One join in so many makes more than one tuple of one: 1 … 2 of them."""
+"""One join in this many has more than one output per tuple: 1 … 2."""
 
 WINDOWS = (1.0, 10.0)
 RISING = (0.6, 0.8, 1.0, 1.2, 1.4)
@@ -64,7 +64,7 @@ def jc03(
     selective_leaves: bool = False,
     rows: int | None = None,
 ) -> Population:
-    """Return the sixteen queries; stream i of five has the mean rate i × `rate`, in 64 or 128 flows.
+    """Return the sixteen queries; stream i of five has the average rate i × `rate`, in 64 or 128 flows.
 
     >>> jc = jc03()
     >>> len(jc.network.queries), len(jc.network.operators), [*jc.arrivals]
@@ -86,15 +86,15 @@ def jc03_phases(
 ) -> Population:
     """Return the same queries under rates that are raised phase by phase, `seconds` each (JC03 §5.2).
 
-    `rising` are the phases' rates relative to their mean, which is the stream's rate in the network: there the
-    load is `load`. With `arrivals`, every phase has the same.
+    `rising` are the phases' rates relative to their mean, which is the stream's rate in the network: at that
+    rate the load is `load`. With `arrivals`, every phase has the same arrivals.
 
     >>> jc = jc03_phases(rising=(1, 3), seconds=10)
     >>> jc.arrivals["s1"].rate, [process.rate for process, _ in jc.arrivals["s1"].phases]
     (20.0, [10.0, 30.0])
     """
     if not isinstance(rising, Sequence) or isinstance(rising, str) or not rising:
-        raise ArrivalError(f"rising must be a list of relative rates, one a phase, not {rising!r}")
+        raise ArrivalError(f"rising must be a list of relative rates, one per phase, not {rising!r}")
     factors = [number(factor, f"rate {place} of rising", above=0) for place, factor in enumerate(rising, start=1)]
     mean = sum(factors) / len(factors)
     rates = [rate_of(rate, "the first stream") * factor / mean for factor in factors]
@@ -106,7 +106,7 @@ def jc03_phases(
 
 
 def _bursty(place: int, rate: float) -> Bursty:
-    """Return stream number `place`, from 0: the alphas are those of JC03, and Bursty's own."""
+    """Return stream number `place`, from 0: the alphas of JC03, which are the defaults of `Bursty`."""
     return Bursty(rate_of(rate, "the first stream") * (place + 1), flows=FLOWS[place % len(FLOWS)])
 
 
@@ -125,7 +125,7 @@ def _population(
 
 
 class _Drawn:
-    """Draws queries into a builder, and knows the rate of everything it has drawn."""
+    """Draws random queries into a builder, and keeps the rate of every part."""
 
     def __init__(
         self, streams: dict[str, float], random: np.random.Generator, selective_leaves: bool, rows: int | None
@@ -162,7 +162,7 @@ class _Drawn:
         return self.build.operator(name, source, cost=cost, selectivity=selectivity, kind=kind)
 
     def join(self, name: str, left: str, right: str) -> str:
-        """Draw a join by how many tuples it makes of one: f · 2 λ_L λ_R V ÷ (λ_L + λ_R), or f · rows; f ≤ 1."""
+        """Draw a join by its outputs per tuple: f · 2 λ_L λ_R V ÷ (λ_L + λ_R), or f · rows; f ≤ 1."""
         seconds = self.random.uniform(*WINDOWS)
         self.joins += 1
         makes = self.random.uniform(*SELECTIVITIES) if self.joins % EXPANDING else self.random.uniform(1.0, 2.0)

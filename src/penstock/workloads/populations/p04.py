@@ -1,14 +1,14 @@
 """The two plans of P04 §6.1: four filters, and a plan with a window join of 200 ms.
 
     filters    O4 (0.25, 0.2) → O3 (0.5, 0.9) → O2 (0.5, 0.9) → O1 (2, 1)          as (cost, selectivity)
-    join       left → O4 (0.25, 0.2), right → O3 (0.25, 0.2), both → O2 (1, about 0.4 a tuple) → O1 (2, 1)
+    join       left → O4 (0.25, 0.2), right → O3 (0.25, 0.2), both → O2 (1, about 0.4 per tuple) → O1 (2, 1)
 
 O1 is the root, and its selectivity is 1 in the paper; the other figures, and the shape of the second plan, are
-lost with the image of Figure 6.1 and are ours. They are such that single policies come out as in Figure 6.2, with
-bursts that need more than the processor: leaves are cheap and drop most tuples, which Chain and MTIQ do first,
-while what has passed waits for a slow root; FIFO serves it in time, and lets the leaves' queues grow. (With dear
-leaves that pass nearly everything, as in Table 1.1, Chain is FIFO from leaf to root, and nothing is to choose.)
-`load` scales the costs. The join does not wait for an empty input.
+lost with the image of Figure 6.1 and are ours. They are chosen so that single policies behave as in Figure 6.2,
+with bursts that exceed the processor: leaves are cheap and drop most tuples, so Chain and MTIQ run them first,
+while tuples that passed wait for a slow root; FIFO serves those in time, and lets the leaves' queues grow. (With
+expensive leaves that pass nearly everything, as in Table 1.1, Chain is FIFO from leaf to root, and the policies
+do not differ.) `load` scales the costs. The join does not wait for an empty input.
 """
 
 from penstock.network import NetworkBuilder, Window
@@ -25,12 +25,12 @@ NOTE = "The figures of the operators are lost with the image; these, the rate an
 
 
 def p04_filters(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
-    """Return plan 1, four filters in a row. Nothing is drawn, whatever the `seed`.
+    """Return plan 1, four filters in a row. Nothing is random: the `seed` is ignored.
 
     >>> [operator.name for operator in p04_filters().network.operators]
     ['O4', 'O3', 'O2', 'O1']
     """
-    generator(seed)  # refuses what is no seed
+    generator(seed)  # raises if it is not a valid seed
     process = Redrawn(RATE) if arrivals is None else arrivals
     build = NetworkBuilder()
     below = stream = build.stream("s", rate_known(process))
@@ -43,7 +43,7 @@ def p04_filters(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = No
 def p04_join(load: float = 0.9, seed: int = 1, arrivals: Arrivals | None = None) -> Population:
     """Return plan 2, a window join of two filtered streams.
 
-    At 100 tuples a second, windows hold 4 tuples of each side; of ten pairs one fits.
+    At 100 tuples per second, windows hold 4 tuples of each side; one pair in ten matches.
 
     >>> net = p04_join().network
     >>> [(str(path), round(net.S(path), 2)) for path in net.paths]

@@ -1,9 +1,9 @@
-"""What a query population is: a network of many queries, and how the tuples of its streams arrive.
+"""`Population`: a network of many queries with the arrival processes of its streams.
 
     load = Σ rate × cost over all queues
 
-A paper's experiment is such a population and a load. Builders draw operators with costs relative to each other,
-and `scaled` makes seconds of them: the K of SCLP08 §8, for any network.
+A paper's experiment is such a population and a load. Builders draw operators with relative costs, and `scaled`
+turns these into seconds: the K of SCLP08 §8, for any network.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from penstock.workloads.checks import number, whole
 
 @dataclass(frozen=True)
 class Predicate:
-    """What makes an operator pass a tuple: its attribute `column` lies in [low, low + selectivity).
+    """The condition on which an operator passes a tuple: attribute `column` is in [low, low + selectivity).
 
-    The interval is circular on [0, 1), so that every `low` goes with every selectivity. Uniform attributes give an
-    operator the selectivity it has in the network.
+    The interval is circular on [0, 1), so any `low` can be combined with any selectivity. With uniform
+    attributes, an operator has the selectivity that it has in the network.
     """
 
     column: int
@@ -39,12 +39,12 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Population:
-    """Queries, their load and their streams.
+    """Queries with their load and their streams.
 
-    `arrivals` has one process for each stream of `network`, whose streams carry the same rates. `classes` tells
-    queries apart in results; `predicates` let tuples share their fate among queries (without, fates are
-    independent). With `blocking`, joins take their inputs in the order of timestamps and wait for an empty one, as
-    in BBDM03. `note` says what the paper leaves open and was declared here.
+    `arrivals` has one process for each stream of `network`, with the rate of the stream. `classes` are the
+    classes of queries in results. With `predicates`, the fate of a tuple depends on its attributes in all
+    queries (without, fates are independent). With `blocking`, joins take their inputs in the order of timestamps
+    and wait for an empty one, as in BBDM03. `note` says what the paper leaves open and was chosen here.
 
     >>> from penstock.workloads.poisson import Poisson
     >>> net = scaled(Network.chains([[(1, 0.5), (2, 1)]], rate=10), load=0.8)
@@ -72,7 +72,8 @@ class Population:
             rate = rate_known(self.arrivals[stream.name], f"the arrivals of stream {stream.name!r}")
             if stream.rate is None or not isclose(stream.rate, rate):
                 raise ArrivalError(
-                    f"stream {stream.name!r} has the rate {stream.rate} in the network, its arrivals have {rate:g}"
+                    f"stream {stream.name!r} has the rate {stream.rate} in the network, "
+                    f"but its arrivals have {rate:g}"
                 )
 
     @property
@@ -83,10 +84,10 @@ class Population:
     def times(self, seed: int, *, count: int | None = None, seconds: float | None = None) -> dict[str, Times]:
         """Return the arrival times of every stream: the first `count` of all together, or all before `seconds`.
 
-        Each stream has a seed of its own, which follows from the seed and its place.
+        Each stream has its own seed, derived from the seed and its place.
         """
         if (count is None) == (seconds is None):
-            raise ArrivalError("say either how many arrivals, count=, or up to which time, seconds=")
+            raise ArrivalError("give either the number of arrivals, count=, or the end time, seconds=")
         base = whole(seed, "a seed", most=2**64 - 1)
         runs = [(name, process, _seed(base, i)) for i, (name, process) in enumerate(self.arrivals.items())]
         if seconds is not None:
@@ -96,7 +97,7 @@ class Population:
 
 
 def first(times: Mapping[str, Times], count: int) -> dict[str, Times]:
-    """Return the first `count` arrivals of all streams together; at one time, the earlier stream goes first.
+    """Return the first `count` arrivals of all streams together; at equal times, the earlier stream comes first.
 
     >>> cut = first({"a": np.array([1.0, 3.0, 4.0]), "b": np.array([2.0, 3.0, 9.0])}, count=3)
     >>> {name: times.tolist() for name, times in cut.items()}
@@ -112,7 +113,7 @@ def scaled(network: Network, load: float) -> Network:
     """Return the network with all costs multiplied by one factor, so that its load is `load`."""
     wanted = number(load, "the load", above=0)
     if not network.load:
-        raise ArrivalError("a network without rates, or without operators, cannot be brought to a load")
+        raise ArrivalError("a network without rates, or without operators, cannot be scaled to a load")
     k = wanted / float(network.load)
     return network.measured(
         costs={
@@ -125,10 +126,10 @@ def scaled(network: Network, load: float) -> Network:
 
 
 def rate_known(process: Arrivals, what: str = "the arrivals of a population") -> float:
-    """Return the rate of a process, or raise if it is none or has none."""
+    """Return the rate of a process, or raise if it is not a process or has no rate."""
     check_process(process, what)
     if process.rate is None:
-        raise ArrivalError(f"{what} must have a rate, which is unknown of {process!r}")
+        raise ArrivalError(f"{what} must have a rate, but {process!r} has none")
     return process.rate
 
 

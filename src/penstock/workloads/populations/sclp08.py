@@ -3,8 +3,8 @@
     cost of an operator = K · 2^i, i in 0 … 4        Σ C_i = load ÷ rate sets K
 
 Each query is a select, a join and a project (selectivity 1). It has one selectivity, uniform in 0.1 … 1.0, for
-select and join, and one cost class i for all its operators. The paper's trace (LBL-PKT-4) is not to be had; bursty
-ON/OFF arrivals stand for it.
+select and join, and one cost class i for all its operators. The paper's trace (LBL-PKT-4) is not available; bursty
+ON/OFF arrivals replace it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ SUBSTITUTE = "Bursty ON/OFF arrivals stand for LBL-PKT-4, which is not to be had
 
 @dataclass(frozen=True)
 class QueryClass:
-    """What queries are told apart by: the cost class `i` and the selectivity of their operators."""
+    """The class of a query: the cost class `i` and the selectivity of its operators."""
 
     i: int
     selectivity: float
@@ -40,7 +40,7 @@ class QueryClass:
 
     @property
     def label(self) -> str:
-        """The cost class and the tenth that the selectivity is in; 1.0 belongs to the last.
+        """The cost class and the tenth of the selectivity; 1.0 belongs to the last.
 
         >>> QueryClass(0, 0.15).label, QueryClass(4, 1.0).label
         ('cost 0, selectivity 0.1-0.2', 'cost 4, selectivity 0.9-1.0')
@@ -62,7 +62,7 @@ def sclp08(
     """Return queries of select, join with a stored relation, and project (§8).
 
     With `same_cost` all are of class 0 (§9.1.10, which also lowers `max_selectivity`). With `predicates` each
-    select looks at attribute 0 and each join at attribute 1, from a random place on (§9.5); without, every tuple's
+    select reads attribute 0 and each join attribute 1, from a random value on (§9.5); without, every tuple's
     fate is drawn for each query.
 
     >>> small = sclp08(queries=2, load=0.5)
@@ -102,8 +102,9 @@ def sclp08_shared(
 ) -> Population:
     """Return the same queries in random groups, each of which has one select for all its members (§9.4).
 
-    The select of a group is executed once for all, and has a class of its own; the paper does not say which. Joins
-    and projects are of their query's class. If `group` does not divide `queries`, the last group is smaller.
+    The select of a group is executed once for all members, and has its own class; the paper does not say which.
+    Joins and projects have the class of their query. If `group` does not divide `queries`, the last group is
+    smaller.
 
     >>> len(sclp08_shared(queries=20).network.operators)  # 2 selects, 20 joins, 20 projects
     42
@@ -143,8 +144,8 @@ def sclp08_two_streams(
     """Return queries that join two Poisson streams in time windows (§9.1.12).
 
     Each has a select on either side, a join with one window of 1 … 10 s for both, and a project. Its selectivity
-    is also that of the join's predicate, so that a join makes more than one tuple of one where windows are long.
-    The paper does not print the rate; with one a second, windows hold about as many tuples as they have seconds.
+    is also that of the join's predicate, so a join has more than one output per tuple if windows are long.
+    The paper does not print the rate; with one per second, windows hold about as many tuples as they have seconds.
 
     >>> two = sclp08_two_streams(queries=1)
     >>> [operator.name for operator in two.network.operators], [*two.arrivals]
@@ -195,7 +196,7 @@ def _join_and_project(build: NetworkBuilder, name: str, source: str, own: QueryC
 def _predicates(
     random: np.random.Generator, selects: Sequence[str], queries: Sequence[str]
 ) -> dict[str, Predicate]:
-    """Return where the interval of every select (attribute 0) and join (attribute 1) begins: anywhere."""
+    """Return the random start of the interval of every select (attribute 0) and join (attribute 1)."""
     columns = {**dict.fromkeys(selects, 0), **{f"{query}.join": 1 for query in queries}}
     lows = random.random(len(columns)).tolist()
     return {name: Predicate(column, low) for (name, column), low in zip(columns.items(), lows, strict=True)}

@@ -1,4 +1,4 @@
-"""The table of all populations: a plain dict from name to the function that builds it."""
+"""`POPULATIONS`: all populations, by the name of the function that builds them."""
 
 from collections.abc import Callable
 from inspect import signature
