@@ -12,7 +12,7 @@ from penstock.plan.steps import ARRIVAL
 from penstock.runtime.groups import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.recorder import Recorder
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import Outcome
 
 
@@ -38,7 +38,7 @@ class FinishedJob:
         return found
 
 
-def queue_rows(state: State, finished: FinishedJob, recorder: Recorder) -> None:
+def queue_rows(state: RuntimeState, finished: FinishedJob, recorder: Recorder) -> None:
     """Put the rows that wait further on into their queues."""
     work = finished.job.work
     for name, table in finished.outcome.rows.items():
@@ -52,7 +52,7 @@ def queue_rows(state: State, finished: FinishedJob, recorder: Recorder) -> None:
 
 
 def emit_results(
-    state: State, finished: FinishedJob, ideal_s: Callable[[str], float], recorder: Recorder
+    state: RuntimeState, finished: FinishedJob, ideal_s: Callable[[str], float], recorder: Recorder
 ) -> Iterator[Emitted]:
     """Return the results of each query or group, and record their responses. `ideal_s` gives a query's T."""
     plan = finished.job.work.plan

@@ -15,7 +15,7 @@ from penstock.runtime.groups import constants_of, of_members
 from penstock.runtime.job import Job
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit, ResultLimits
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken, UnitState, most_results, rows_of, tasks_of, unit_state
 from penstock.runtime.watermarks import probe_until, ready_until
 from penstock.runtime.work import Outcome, Work
@@ -33,7 +33,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        state: State,
+        state: RuntimeState,
         costs: CostModel,
         limits: ResultLimits,
         service: Service,

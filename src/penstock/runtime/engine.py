@@ -21,7 +21,7 @@ from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.result_limits import ResultLimits
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.work import Outcome
 
@@ -41,7 +41,7 @@ class Engine:
         optimize: bool = True,
         limits: ResultLimits | None = None,
     ) -> None:
-        self.state = State(streams)
+        self.state = RuntimeState(streams)
         self.costs = CostModel()
         self.recorder = Recorder(streams)
         self.policy = policy_named(policy)

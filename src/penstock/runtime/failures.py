@@ -8,7 +8,7 @@ from penstock.runtime.backend import Backend
 from penstock.runtime.groups import restricted
 from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import Work
 
 
@@ -33,7 +33,7 @@ class Attempt:
         return None
 
 
-def culprits(state: State, job: Job, attempt: Attempt) -> dict[str, str]:
+def culprits(state: RuntimeState, job: Job, attempt: Attempt) -> dict[str, str]:
     """Return the queries that made a job fail, each with the reason; none if every part works alone."""
     found: dict[str, str] = {}
     plan = job.work.plan
@@ -50,7 +50,7 @@ def culprits(state: State, job: Job, attempt: Attempt) -> dict[str, str]:
     return found
 
 
-def users(state: State, job: Job) -> list[str]:
+def users(state: RuntimeState, job: Job) -> list[str]:
     """Return the queries that a job works for."""
     operators = leaving(job.work.plan, job.taken, job.work.through)
     return list(dict.fromkeys(name for each in operators for name in state.live_users(job.work.plan, each)))
@@ -67,7 +67,7 @@ def too_many_of_one_row(job: Job) -> str:
     )
 
 
-def _halved(state: State, attempt: Attempt, work: Work, group: Group, reason: str) -> dict[str, str]:
+def _halved(state: RuntimeState, attempt: Attempt, work: Work, group: Group, reason: str) -> dict[str, str]:
     """Return the members of a group whose constants make it fail, found by halving; all, if it always fails."""
     members = [name for name in group.members if state.queries[name].live]
     without = attempt.fault(restricted(work, group, ()))

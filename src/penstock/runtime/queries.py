@@ -8,13 +8,13 @@ from penstock.network import Edge
 from penstock.plan.columns import hidden_in, numbers
 from penstock.plan.plan import MayGroup, Plan
 from penstock.runtime.query_state import QueryState
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 
 
 class Queries:
     """Changes the set of queries. Each change returns the plan to continue with."""
 
-    def __init__(self, state: State, may_group: MayGroup) -> None:
+    def __init__(self, state: RuntimeState, may_group: MayGroup) -> None:
         self._state = state
         self._may_group = may_group
         self._ending: set[str] = set()

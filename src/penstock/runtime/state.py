@@ -15,7 +15,7 @@ from penstock.runtime.queues import Queue
 from penstock.runtime.stream_log import StreamLog
 
 
-class State:
+class RuntimeState:
     """What the engine's parts share. Only they change it, and only by its methods and those of its members."""
 
     def __init__(self, streams: Mapping[str, StreamDef]) -> None:

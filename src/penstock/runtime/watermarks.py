@@ -6,11 +6,11 @@ from itertools import pairwise
 from penstock.network import Edge
 from penstock.plan.reach import Reach
 from penstock.plan.steps import Join
-from penstock.runtime.state import State
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 
 
-def ready_until(state: State, reach: Reach) -> float:
+def ready_until(state: RuntimeState, reach: Reach) -> float:
     """Return up to which time rows of an entry may run now.
 
     Where a run also makes something that needs no join, all rows may run: it stops before a join whose other
@@ -21,7 +21,7 @@ def ready_until(state: State, reach: Reach) -> float:
     return max(probe_until(state, join) for join in reach.joins)
 
 
-def probe_until(state: State, join: Edge) -> float:
+def probe_until(state: RuntimeState, join: Edge) -> float:
     """Return up to which time a row of a port may probe: all rows that precede it must have arrived.
 
     Rows of the same time precede it if their stream is further left in FROM.
@@ -38,7 +38,7 @@ def probe_until(state: State, join: Edge) -> float:
     return min(bounds, default=math.inf)
 
 
-def waited_for(state: State) -> set[str]:
+def waited_for(state: RuntimeState) -> set[str]:
     """Return the streams whose watermarks hold back rows that wait for a join."""
     found: set[str] = set()
     for name, step in state.plan.steps.items():
@@ -50,7 +50,7 @@ def waited_for(state: State) -> set[str]:
     return found
 
 
-def release(state: State) -> None:
+def release(state: RuntimeState) -> None:
     """Release the chunks of logs that no window can need any more."""
     for name, log in state.streams.items():
         readers = state.windows.get(name)
@@ -60,14 +60,14 @@ def release(state: State) -> None:
             del log.chunks[: min(_passed(state, log, join, port) for join, port in readers)]
 
 
-def _passed(state: State, log: StreamLog, join: str, port: int) -> int:
+def _passed(state: RuntimeState, log: StreamLog, join: str, port: int) -> int:
     """Return how many of the oldest chunks no later probe of a join can find."""
     step = state.plan.join(join)
     low = min(_earliest_probe(state, join, other) for other in range(len(step.ports)) if other != port)
     return log.needed_from(step.ports[port].window, low)
 
 
-def _earliest_probe(state: State, join: str, port: int) -> float:
+def _earliest_probe(state: RuntimeState, join: str, port: int) -> float:
     """Return the earliest time of a row of a port that may still probe."""
     step = state.plan.join(join)
     waiting = _first_waiting(state, step, join, port)
@@ -75,7 +75,7 @@ def _earliest_probe(state: State, join: str, port: int) -> float:
     return min([earliest, *(job.first_time for job in state.in_flight)])
 
 
-def _first_waiting(state: State, step: Join, join: str, port: int) -> float:
+def _first_waiting(state: RuntimeState, step: Join, join: str, port: int) -> float:
     """Return the earliest time of a row that waits on the path to a port."""
     here = step.ports[port]
     edges = [edge for edge in state.plan.network.in_edges[join] if edge.port == port]
