@@ -70,7 +70,7 @@ def test_the_option_goes_before_the_script_and_the_default_is_that_of_the_runtim
     assert explained(script, "--policy", "bsd.every(20)")["policy"]["name"] == "bsd.every(20)"
     plain = tmp_path / "plain.sql"
     plain.write_text(SCRIPT.replace("SET policy = 'chain';", ""))
-    from penstock.runtime.loop import POLICY
+    from penstock.runtime.options import POLICY
 
     assert explained(plain)["policy"]["name"] == DEFAULT == POLICY
 
