@@ -7,7 +7,8 @@ from time import perf_counter
 import pyarrow as pa
 
 from penstock.plan.columns import numbers
-from penstock.plan.plan import RATE, Plan
+from penstock.plan.operators import RATE
+from penstock.plan.plan import Plan
 from penstock.plan.probe_orders import SAMPLE_ROWS, Places, ProbePlan, Sample, names_of, planned
 from penstock.plan.steps import Join, seq
 from penstock.runtime.cost_model import CostModel, moving_average

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from penstock.errors import PenstockError
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
-from penstock.plan.plan import RATE
+from penstock.plan.operators import RATE
 from penstock.plan.probe_orders import SAMPLE_ROWS, Sample
 from penstock.runtime.checks import found_path
 from penstock.workloads import made_rows
