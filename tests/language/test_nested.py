@@ -3,9 +3,10 @@
 import pytest
 
 from penstock.language import Script
+from penstock.plan.failing import may_fail
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Join
-from penstock.plan.translate import may_fail, steps_of
+from penstock.plan.translate import steps_of
 from tests.language.asking import DECLARED, plan, query, refusal, refused
 
 

@@ -1,26 +1,18 @@
 """`Plan`: the queries of a script as one network of shared operators, with the step of each operator."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
-from penstock.network import Edge, Network, Operator, Query, Stream, Window
+from penstock.network import Edge, Network, Query
 from penstock.plan.group import Group
-from penstock.plan.steps import Columns, Join, Lookup, Project, Select, Step
+from penstock.plan.operators import OperatorBuilder
+from penstock.plan.steps import Columns, Join, Lookup, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
-
-# Assumptions about an operator until it is measured: seconds per row, rows out per row in.
-COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6}
-SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0}
-FANOUT = 1.0
-"""Results per row of a join, until it is measured."""
-RATE = 1000.0
-"""Rows per second of a stream whose rate is not declared."""
-_LEAST = 1e-9
 
 MayGroup = Callable[[QueryTemplate], bool]
 """Whether queries of a template may run as one group."""
@@ -79,21 +71,21 @@ class Plan:
                 )
                 groups[template] = known.with_member(name, values)
         members = {name: group for group in groups.values() for name in group.members}
-        adding = _Adding(cls())
+        builder = OperatorBuilder(Network())
         roots: dict[str, Query] = {}
         for query in script.queries.values():
             group = members.get(query.name)
             whole = query if group is None else group.query
             if whole.name not in roots:
-                roots[whole.name] = Query(whole.name, adding.add(whole, steps_of(whole), _size(group)))
-        network = Network(adding.streams, tuple(adding.operators), tuple(roots.values()))
+                roots[whole.name] = Query(whole.name, builder.add(whole, steps_of(whole), _size(group)))
+        network = Network(builder.streams, tuple(builder.operators), tuple(roots.values()))
         return cls(
             network,
-            adding.steps,
+            builder.steps,
             dict(script.queries),
             {group.name: group for group in groups.values()},
             templates,
-            len(adding.operators) + len(groups),
+            len(builder.operators) + len(groups),
         )
 
     def runs_as(self, name: str) -> str:
@@ -150,14 +142,14 @@ class Plan:
         return replace(self, groups={**self.groups, group.name: group})
 
     def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1) -> "Plan":
-        adding = _Adding(self)
-        root = adding.add(query, steps, members)
+        builder = OperatorBuilder(self.network, self.used)
+        root = builder.add(query, steps, members)
         return replace(
             self,
-            network=self.network.register(query.name, root, adding.operators, adding.streams),
-            steps={**self.steps, **adding.steps},
+            network=self.network.register(query.name, root, builder.operators, builder.streams),
+            steps={**self.steps, **builder.steps},
             queries={**self.queries, query.name: query},
-            used=self.used + len(adding.operators),
+            used=self.used + len(builder.operators),
         )
 
     def without_query(self, name: str) -> "Plan":
@@ -262,103 +254,6 @@ class Plan:
         return found
 
 
-class _Adding:
-    """Adds queries to a plan: makes their operators, or finds equal ones."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.operators: list[Operator] = []
-        self.steps: dict[str, Step] = {}
-        self._rates: dict[str, float] = {}
-        self._sizes: dict[str, int] = {}
-        self._known = {_meaning(op): op.name for op in plan.network.operators}
-        self._used = plan.used
-        self._members = 1
-        self._selectivity = {op.name: op.selectivity for op in plan.network.operators}
-
-    @property
-    def streams(self) -> tuple[Stream, ...]:
-        """The streams that the queries read."""
-        return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
-
-    def add(self, query: QueryDef, steps: Steps, members: int = 1) -> str:
-        """Add the operators of a query that do not exist yet, and return its root."""
-        self._members = members
-        for item in query.streams:
-            self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
-            self._sizes[item.relation.name] = item.relation.row_bytes
-        tops: list[str] = []
-        paths: list[tuple[str, ...]] = []
-        shares: list[float] = []
-        for stream, chain in zip(steps.streams, steps.chains, strict=True):
-            path = list(self._in_a_row(stream, chain))
-            tops.append(path[-1] if path else stream)
-            paths.append(tuple(path))
-            share = 1.0
-            for name in path:
-                share *= float(self._selectivity[name])
-            shares.append(max(share, _LEAST))
-        top = tops[0]
-        if steps.join is not None:
-            ports = tuple(replace(port, path=path) for port, path in zip(steps.join.ports, paths, strict=True))
-            top = self._join(replace(steps.join, ports=ports), tops, shares)
-        for name in self._in_a_row(top, steps.tail):
-            top = name
-        return top
-
-    def _in_a_row(self, below: str, steps: Iterable[Step]) -> Iterator[str]:
-        for step in steps:
-            assert isinstance(step, Select | Lookup | Project)
-            kind = type(step).__name__.lower()
-            constants = isinstance(step, Lookup) and step.table.is_constants
-            below = self._intern(
-                Operator(
-                    self._name(kind),
-                    (below,),
-                    COSTS[kind],
-                    SELECTIVITIES["select"] * self._members if constants else SELECTIVITIES[kind],
-                    kind=kind,  # type: ignore[arg-type]
-                    expression=step.sql,
-                ),
-                step,
-            )
-            yield below
-
-    def _join(self, step: Join, tops: list[str], shares: list[float]) -> str:
-        """Add a join. A row window counts rows at the join in a network, but rows before WHERE in a script."""
-        windows, held = [], 1.0
-        for port, share in zip(step.ports, shares, strict=True):
-            rate = self._rates[port.stream]
-            if port.window.kind == "rows":
-                size = port.window.size * share
-                held *= size
-            else:
-                size = max(port.window.size, 1) / 1e6
-                held *= size * rate * share
-            windows.append(Window(port.window.kind, max(size, _LEAST)))
-        mean_others = held ** ((len(windows) - 1) / len(windows))
-        operator = Operator(
-            self._name("join"),
-            tuple(tops),
-            COSTS["join"],
-            min(1.0, FANOUT / max(mean_others, 1.0)),
-            kind="join",
-            windows=tuple(windows),
-            expression=step.sql,
-        )
-        return self._intern(operator, step)
-
-    def _name(self, kind: str) -> str:
-        return f"{kind}.{self._used + len(self.operators) + 1}"
-
-    def _intern(self, operator: Operator, step: Step) -> str:
-        name = self._known.setdefault(_meaning(operator), operator.name)
-        if name == operator.name:
-            self.operators.append(operator)
-            self.steps[name] = step
-            self._selectivity[name] = operator.selectivity
-        return name
-
-
 _CLOSED = (("", -1),)
 """The starts of a group that no other query can join."""
 
@@ -386,8 +281,3 @@ def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:
             moved[Edge(source, old, port)] = Edge(other, new, port)
             pending.append((source, other))
     return moved
-
-
-def _meaning(operator: Operator) -> tuple[object, ...]:
-    """Return the key of equal operators, without window sizes, which change as selectivities are measured."""
-    return operator.kind, operator.inputs, operator.expression

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from penstock.language.statements import StreamDef
 from penstock.plan.moving_average import moving_average
-from penstock.plan.plan import RATE, Plan
+from penstock.plan.operators import RATE
+from penstock.plan.plan import Plan
 from penstock.plan.probe_orders import SAMPLE_ROWS, Places, ProbePlan, StreamSample, names_of, planned
 from penstock.plan.steps import Join
 

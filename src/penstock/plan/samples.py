@@ -12,7 +12,7 @@ from penstock.errors import PenstockError
 from penstock.language.paths import found_path
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
-from penstock.plan.plan import RATE
+from penstock.plan.operators import RATE
 from penstock.plan.probe_orders import SAMPLE_ROWS, StreamSample
 from penstock.workloads import made_rows
 

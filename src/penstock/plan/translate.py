@@ -12,12 +12,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
-from penstock.language.functions import FUNCTIONS
 from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
+from penstock.plan.failing import may_fail
 from penstock.plan.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
-
-_MAY_FAIL = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
-"""Operations that can fail: a number can be too large, or divided by zero."""
 
 Rename = Callable[[int, str], tuple[str, str]]
 """Maps a place in FROM and a column to its alias in SQL (or an empty string) and its name there."""
@@ -271,14 +268,6 @@ def _condition(tree: exp.Expression, rename: Rename) -> Condition:
     return Condition(DIALECT.generate(copy, copy=False, comments=False), frozenset(columns), late=late)
 
 
-def may_fail(tree: exp.Expression) -> bool:
-    """Return whether the evaluation of an expression can fail."""
-    return any(
-        isinstance(node, _MAY_FAIL) or _is_risky_cast(node) or _is_risky_call(node) or _is_element(node)
-        for node in tree.walk()
-    )
-
-
 def _as_range(tree: exp.Expression) -> exp.Expression:
     if not isinstance(tree, exp.EQ):
         return tree
@@ -286,19 +275,3 @@ def _as_range(tree: exp.Expression) -> exp.Expression:
         this=exp.GTE(this=tree.this.copy(), expression=tree.expression.copy()),
         expression=exp.LTE(this=tree.this.copy(), expression=tree.expression.copy()),
     )
-
-
-def _is_risky_cast(node: exp.Expr) -> bool:
-    plain = isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast)
-    return plain and not isinstance(node.this, exp.Literal)
-
-
-def _is_risky_call(node: exp.Expr) -> bool:
-    return (
-        isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS and FUNCTIONS[node.name.lower()].fails
-    )
-
-
-def _is_element(node: exp.Expr) -> bool:
-    """Return whether it is an element of an array, which may not exist; a name gives a field or NULL."""
-    return isinstance(node, exp.Bracket) and not node.expressions[0].is_string
