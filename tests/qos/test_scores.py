@@ -119,7 +119,7 @@ def test_statistics_of_users():
     finally:
         STATISTICS.pop("half", None)
         STATISTICS.pop("bad", None)
-    with pytest.raises(QosError, match="is there already"):
+    with pytest.raises(QosError, match="exists already"):
         statistic("queue_size")
     with pytest.raises(QosError, match="letters, digits and underscores"):
         statistic("queue size")
@@ -133,5 +133,5 @@ def test_statistics_of_operators_and_queries():
     statistics.add("a", reading(1, 10.0, operators=work, queries={"q": ResultSums(2, 6.0, 5.0)}))
     assert statistics.of_operator("o") == {"selectivity": 0.25, "cost": 0.02, "operator_rate": 12.5}
     assert statistics.of_query("q")["response"] == 3.0
-    with pytest.raises(QosError, match="nothing was read of queue 'x'"):
+    with pytest.raises(QosError, match="no statistics of queue 'x'"):
         statistics.of_queue("x")

@@ -114,7 +114,7 @@ def test_refused(four):
         ps.simulate(net, times, ps.Selection(), detail=True)
     for wrong, message in (
         ({"selector": "rulette"}, "Did you mean 'roulette'"),
-        ({"candidates": ()}, "a policy at least"),
+        ({"candidates": ()}, "at least one candidate policy"),
         ({"candidates": ("fifo", "fifo")}, "twice"),
         ({"every": 0}, "at least 0.001"),
         ({"starvation": 0}, "above 0"),

@@ -54,9 +54,9 @@ class Selection:
         object.__setattr__(self, "changes", _checked_changes(self.changes))
         candidates = tuple(map(_named, self.candidates))
         if not candidates:
-            raise QosError("there must be a policy at least to choose from")
+            raise QosError("at least one candidate policy is needed")
         if len(set(candidates)) < len(candidates):
-            raise QosError(f"a policy is twice among the candidates: {', '.join(candidates)}")
+            raise QosError(f"a policy is named twice among the candidates: {', '.join(candidates)}")
         object.__setattr__(self, "candidates", candidates)
         selector_named(self.selector)
         for name in ("every", "sample", "horizon"):
@@ -65,7 +65,7 @@ class Selection:
             )
         checked(self.warmup, "the warm-up of a selection", at_least=0, error=QosError)
         if isinstance(self.starvation, bool) or not isinstance(self.starvation, int) or self.starvation < 1:
-            raise QosError(f"starvation is a whole number of looks above 0, not {self.starvation!r}")
+            raise QosError(f"starvation must be a whole number of samples above 0, not {self.starvation!r}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +77,9 @@ def _named(policy: str | Policy) -> str:
     """Return the name of a candidate; one that was made by hand has none under which an engine would find it."""
     name = policy_named(policy).name
     if isinstance(policy, Policy) and policy_named(name) != policy:
-        raise QosError(f"policy {name!r} of the table is another one: a candidate is one that its name stands for")
+        raise QosError(
+            f"policy {name!r} differs from the registered policy of that name: candidates are found by name"
+        )
     return name
 
 
@@ -85,8 +87,8 @@ def _checked_changes(changes: Sequence[Any]) -> tuple[tuple[float, Goals], ...]:
     found = []
     for each in changes:
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise QosError(f"a change of goals is (seconds, goals), not {each!r}")
-        at = checked(each[0], "the time of other goals", at_least=0, error=QosError)
+            raise QosError(f"a change of goals must be (seconds, goals), not {each!r}")
+        at = checked(each[0], "the time of a change of goals", at_least=0, error=QosError)
         found.append((float(at), Goals.of(each[1])))
     return tuple(sorted(found, key=lambda change: change[0]))
 
@@ -254,7 +256,7 @@ class PolicyChoice:
         if is_starved:
             self.starved += 1
             self._since_result = 0
-            self._on_event(f"nothing came of {self.policy} while tuples wait: {choice.policy} takes over")
+            self._on_event(f"{self.policy} made no result while tuples waited: switched to {choice.policy}")
         self.policy = choice.policy
         self._exploring = choice.seconds is not None
         self._period.clear()

@@ -44,26 +44,37 @@ def _table(*statistics: Statistic) -> dict[str, Statistic]:
 
 STATISTICS: dict[str, Statistic] = _table(
     Statistic(
-        "output_rate", "plan", lambda r: r.results.count / r.seconds, "maximize", "results a second, P04 (3.7)"
+        "output_rate", "plan", lambda r: r.results.count / r.seconds, "maximize", "results per second, P04 (3.7)"
     ),
     Statistic("throughput", "plan", lambda r: r.results.count, "maximize", "results of the interval, P04 (3.6)"),
     Statistic("avg_response", "plan", lambda r: r.results.avg_response, about="P04's delay: arrival to result"),
     Statistic("max_response", "plan", lambda r: r.results.max_response or None, about="the longest response"),
-    Statistic("l2_response", "plan", lambda r: r.results.l2_response or None, about="ℓ2 norm of response"),
+    Statistic("l2_response", "plan", lambda r: r.results.l2_response or None, about="ℓ2 norm of responses"),
     Statistic("avg_slowdown", "plan", lambda r: r.results.avg_slowdown, about="response ÷ ideal time"),
     Statistic("max_slowdown", "plan", lambda r: r.results.max_slowdown or None, about="the largest slowdown"),
-    Statistic("l2_slowdown", "plan", lambda r: r.results.l2_slowdown or None, about="ℓ2 norm of slowdown"),
-    Statistic("queue_memory", "plan", lambda r: r.memory, about="mean memory of all queues"),
+    Statistic("l2_slowdown", "plan", lambda r: r.results.l2_slowdown or None, about="ℓ2 norm of slowdowns"),
+    Statistic("queue_memory", "plan", lambda r: r.memory, about="average memory of all queues"),
     Statistic("peak_memory", "plan", lambda r: r.peak, about="largest memory of all queues"),
     Statistic("queue_size", "plan", lambda r: r.waiting, about="tuples in all queues, P04 (3.8)"),
-    Statistic("oldest_age", "plan", lambda r: r.oldest, about="age of the oldest tuple that waits"),
-    Statistic("selectivity", "operator", lambda w: w.made / w.taken if w.taken else None, about="P04 (3.2)"),
-    Statistic("cost", "operator", lambda w: w.seconds / w.taken if w.taken else None, about="P04 (3.4), upright"),
+    Statistic("oldest_age", "plan", lambda r: r.oldest, about="age of the oldest waiting tuple"),
     Statistic(
-        "operator_rate", "operator", lambda w: w.made / w.seconds if w.seconds else None, "maximize", "P04 (3.3)"
+        "selectivity", "operator", lambda w: w.made / w.taken if w.taken else None, about="made ÷ taken, P04 (3.2)"
     ),
-    Statistic("length", "queue", lambda q: q.tuples, about="tuples that wait"),
-    Statistic("memory", "queue", lambda q: q.memory, about="memory of the tuples that wait"),
+    Statistic(
+        "cost",
+        "operator",
+        lambda w: w.seconds / w.taken if w.taken else None,
+        about="seconds per tuple, P04 (3.4), which is printed inverted",
+    ),
+    Statistic(
+        "operator_rate",
+        "operator",
+        lambda w: w.made / w.seconds if w.seconds else None,
+        "maximize",
+        "made per second, P04 (3.3)",
+    ),
+    Statistic("length", "queue", lambda q: q.tuples, about="waiting tuples"),
+    Statistic("memory", "queue", lambda q: q.memory, about="memory of waiting tuples"),
     Statistic("response", "query", lambda r: r.avg_response, about="average response of the query"),
     Statistic("slowdown", "query", lambda r: r.avg_slowdown, about="average slowdown of the query"),
     Statistic("results", "query", lambda r: r.count, "maximize", "results of the query"),
@@ -88,9 +99,9 @@ def statistic(
     'seconds of work that wait'
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise QosError(f"a statistic's name is made of letters, digits and underscores, not {name!r}")
+        raise QosError(f"a statistic's name must consist of letters, digits and underscores, not {name!r}")
     if name in STATISTICS and not STATISTICS[name].is_own:
-        raise QosError(f"statistic {name!r} is there already, and cannot be another")
+        raise QosError(f"statistic {name!r} exists already and cannot be replaced")
     if of not in ("plan", "query", "operator", "queue"):
         raise QosError(f"a statistic is of the plan, a query, an operator or a queue, not of {of!r}")
 
@@ -174,8 +185,8 @@ class Statistics:
         except Exception as error:
             self.failed[each.name] = f"{type(error).__name__}: {error}"
             self._on_error(
-                f"statistic {each.name!r} raised {self.failed[each.name]}. It is not computed any more; goals go "
-                "on with what they had"
+                f"statistic {each.name!r} raised {self.failed[each.name]}. It is no longer computed; "
+                "goals use its values so far"
             )
             return None
 
@@ -197,5 +208,5 @@ class Statistics:
         if reading is not None:
             known = {"operator": reading.operators, "query": reading.queries, "queue": reading.queues}[what]
         if name not in known:
-            raise QosError(f"nothing was read of {what} {name!r} so far")
+            raise QosError(f"there are no statistics of {what} {name!r} yet")
         return known[name]
