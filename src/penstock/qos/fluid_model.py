@@ -179,8 +179,8 @@ class FluidModel:
 
     >>> inputs = ModelInputs(Network.chains([[(1.0, 0.5)]]), setup_s=2.0)
     >>> model = FluidModel(inputs, "fifo", now=0.0)
-    >>> reading = model.advance(10.0, [AdmittedFlow("s", Flow.at(4, 0.0), 0.0)])
-    >>> reading.results.count, reading.results.avg_response
+    >>> interval = model.advance(10.0, [AdmittedFlow("s", Flow.at(4, 0.0), 0.0)])
+    >>> interval.results.count, interval.results.avg_response
     (2.0, 6.0)
     """
 

@@ -93,8 +93,8 @@ def statistic(
     computed any more, and everything else goes on.
 
     >>> @statistic("backlog_s", about="seconds of work that wait")
-    ... def backlog_s(reading):
-    ...     return reading.waiting * 0.01
+    ... def backlog_s(interval):
+    ...     return interval.waiting * 0.01
     >>> STATISTICS.pop("backlog_s").about
     'seconds of work that wait'
     """
@@ -143,27 +143,27 @@ class Statistics:
         self.policies: dict[str, View] = {}
         self.overall = View(weight)
         self.current: dict[str, float] = {}
-        self.reading: IntervalStatistics | None = None
+        self.interval: IntervalStatistics | None = None
         self.failed: dict[str, str] = {}
         """Statistics of users that raised, with what they raised."""
         self._weight = weight
         self._on_error = on_error
 
-    def add(self, policy: str, reading: IntervalStatistics) -> dict[str, float]:
+    def add(self, policy: str, interval: IntervalStatistics) -> dict[str, float]:
         """Take in an interval in which a policy ran, and return its statistics."""
-        self.reading = reading
-        self.current = self.computed("plan", reading)
-        self.policies.setdefault(policy, View(self._weight)).add(self.current, reading.seconds)
-        self.overall.add(self.current, reading.seconds)
+        self.interval = interval
+        self.current = self.computed("plan", interval)
+        self.policies.setdefault(policy, View(self._weight)).add(self.current, interval.seconds)
+        self.overall.add(self.current, interval.seconds)
         return self.current
 
-    def whole(self, reading: IntervalStatistics) -> dict[str, float]:
+    def whole(self, interval: IntervalStatistics) -> dict[str, float]:
         """Return the plan's statistics with what waits counted as if it came now.
 
         Otherwise a policy shines by what it puts off: the response of what it never serves is never seen.
         """
-        values = self.computed("plan", replace(reading, results=added([reading.results, reading.pending])))
-        made = {name: value for name, value in self.computed("plan", reading).items() if name in MADE}
+        values = self.computed("plan", replace(interval, results=added([interval.results, interval.pending])))
+        made = {name: value for name, value in self.computed("plan", interval).items() if name in MADE}
         return values | made
 
     def computed(self, of: Of, what: object) -> dict[str, float]:
@@ -203,10 +203,10 @@ class Statistics:
         return self.computed("queue", self._known("queue", name))
 
     def _known(self, what: Literal["operator", "query", "queue"], name: str) -> object:
-        reading = self.reading
+        interval = self.interval
         known: Mapping[str, object] = {}
-        if reading is not None:
-            known = {"operator": reading.operators, "query": reading.queries, "queue": reading.queues}[what]
+        if interval is not None:
+            known = {"operator": interval.operators, "query": interval.queries, "queue": interval.queues}[what]
         if name not in known:
             raise QosError(f"there are no statistics of {what} {name!r} yet")
         return known[name]
