@@ -8,8 +8,10 @@ import pytest
 from penstock.network import Network
 from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
-from penstock.qos.fluid_model import AdmittedFlow, Flow, FluidModel, ModelInputs
+from penstock.qos.fluid_model import AdmittedFlow, FluidModel
+from penstock.qos.fluid_queue import Flow
 from penstock.qos.interval import merged
+from penstock.qos.model_inputs import ModelInputs
 from penstock.qos.statistics import Statistics
 
 
