@@ -6,7 +6,7 @@ import pytest
 
 from penstock.bench.selectors.run import SELECTORS, compared, comparisons, loss_of
 from penstock.bench.selectors.workloads import workloads
-from penstock.qos import Chosen, Goals, IntervalStatistics, Look, ResultSums
+from penstock.qos import ChoiceSample, Chosen, Goals, IntervalStatistics, ResultSums
 
 KINDS = {"steady", "bursty", "drifting", "changing goals"}
 
@@ -14,8 +14,8 @@ KINDS = {"steady", "bursty", "drifting", "changing goals"}
 def look(time, memory, response, pending=0.0):
     results = ResultSums(10.0, 10.0 * response, response)
     waiting = ResultSums(pending, pending * 50.0, 50.0)
-    reading = IntervalStatistics(time, 1.0, results, memory, memory, memory, pending=waiting)
-    return Look(time, 1.0, "fifo", {}, reading, {}, exploring=False)
+    interval = IntervalStatistics(time, 1.0, results, memory, memory, memory, pending=waiting)
+    return ChoiceSample(time, 1.0, "fifo", {}, interval, {}, exploring=False)
 
 
 def test_a_loss_by_hand():

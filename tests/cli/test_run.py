@@ -112,7 +112,7 @@ def test_a_script_with_an_error_is_pointed_at_and_exits_with_1(script):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("qos = 'minimize avg_response 0.5'", "setting 'qos': the weights of goals must sum to 1, and 0.5 is 0.5"),
+        ("qos = 'minimize avg_response 0.5'", "setting 'qos': the weights of goals must sum to 1, but 0.5 is 0.5"),
         ("selector = 'rulette'", "setting 'selector': there is no selector 'rulette'. Did you mean 'roulette'?"),
         ("candidates = 'hr, bst'", "setting 'candidates': there is no policy 'bst'. Did you mean 'bsd'?"),
     ],

@@ -75,7 +75,7 @@ def test_weights_are_of_queries_that_there_are_in_any_case():
         ({"selector": "x"}, "There are foresight, roulette, ucb, thompson, exp3, none."),
         ({"candidates": "hnr, bst"}, "setting 'candidates': there is no policy 'bst'. Did you mean 'bsd'?"),
         ({"candidates": "hnr,, bsd"}, "a policy is missing in 'hnr,, bsd'"),
-        ({"candidates": "hnr, hnr"}, "a policy is twice among the candidates"),
+        ({"candidates": "hnr, hnr"}, "a policy is named twice among the candidates"),
         ({"policy": "hrn"}, "setting 'policy': there is no policy 'hrn'"),
     ],
 )

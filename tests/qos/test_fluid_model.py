@@ -1,4 +1,4 @@
-"""Shadows: worked by hand, rows conserved, what theory says of policies, and a plain Python queue beside it."""
+"""The fluid model: worked by hand, rows conserved, what theory says of policies, a plain Python queue."""
 
 from itertools import pairwise
 from random import Random
@@ -8,8 +8,10 @@ import pytest
 from penstock.network import Network
 from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
-from penstock.qos.fluid_model import AdmittedFlow, Flow, FluidModel, ModelInputs
-from penstock.qos.interval import together
+from penstock.qos.fluid_model import AdmittedFlow, FluidModel
+from penstock.qos.fluid_queue import Flow
+from penstock.qos.interval import merged
+from penstock.qos.model_inputs import ModelInputs
 from penstock.qos.statistics import Statistics
 
 
@@ -43,18 +45,18 @@ def test_two_queries_by_hand():
     assert (fifo.waiting, fifo.oldest) == (0, 0)
 
 
-def test_a_job_that_runs_at_a_look_is_finished_after_it():
-    shadow = FluidModel(ModelInputs(TWO, setup_s=1.0), "fifo", 0.0)
-    first = shadow.advance(2.0, [at(0.0, 4, "a"), at(1.0, 3, "b")])
+def test_a_job_that_runs_at_a_sample_is_finished_after_it():
+    model = FluidModel(ModelInputs(TWO, setup_s=1.0), "fifo", 0.0)
+    first = model.advance(2.0, [at(0.0, 4, "a"), at(1.0, 3, "b")])
     assert (first.results.count, first.waiting, first.oldest) == (0, 3, 1.0)
     assert (first.pending.count, first.pending.response, first.pending.max_response) == (1.5, 1.5, 1.0)
-    second = shadow.advance(10.0, [])
+    second = model.advance(10.0, [])
     assert second.results.count == 4 + 1.5
     assert second.results.response == pytest.approx(4 * 5 + 1.5 * (6.3 - 1))
 
 
-def test_looks_change_nothing():
-    """Ten looks or one: the same results at the same times."""
+def test_samples_change_nothing():
+    """Ten samples or one: the same results at the same times."""
     random = Random(3)
     arrivals = [at(time / 10, random.randrange(1, 30), random.choice("ab")) for time in range(100)]
     for policy in CANDIDATES:
@@ -75,11 +77,11 @@ def test_rows_are_conserved(policy):
     """Of every row that went in, results were made, or it waits somewhere: by every policy, in small batches."""
     net = Network.chains([[(0.01, 0.5), (0.02, 1.0)], [(0.03, 0.25)], [(0.01, 0.8), (0.01, 0.5), (0.04, 1.0)]])
     inputs = ModelInputs(net, setup_s=0.05, unit_s=0.01, service=Limited(7), quantum_s=0.3)
-    shadow = FluidModel(inputs, policy, 0.0)
+    model = FluidModel(inputs, policy, 0.0)
     arrivals = [at(i / 10, 10) for i in range(50)]
-    early = shadow.advance(2.0, [each for each in arrivals if each.at <= 2.0])
-    late = shadow.advance(500.0, [each for each in arrivals if each.at > 2.0])
-    waits = {edge: queue.rows for edge, queue in shadow.queues.items()}
+    early = model.advance(2.0, [each for each in arrivals if each.at <= 2.0])
+    late = model.advance(500.0, [each for each in arrivals if each.at > 2.0])
+    waits = {edge: queue.rows for edge, queue in model.queues.items()}
     assert all(rows < 1 for rows in waits.values()), "whole rows are worked off"
     made = early.results.count + late.results.count
     left = sum(rows * float(net.onward[net.suffixes[edge][0]].S) for edge, rows in waits.items())
@@ -92,14 +94,14 @@ def test_the_shortest_first_have_the_least_response():
     chains = [[(random.choice([0.01, 0.05, 0.2]), random.choice([0.1, 0.5, 1.0]))] for _ in range(8)]
     net = Network.chains(chains, stream=[f"s{i}" for i in range(8)])
     arrivals = [at(i / 20, 1, f"s{random.randrange(8)}") for i in range(600)]
-    readings = {}
+    intervals = {}
     for policy in ("fifo", "hr", "hnr"):
-        shadow = FluidModel(ModelInputs(net, setup_s=1e-6, service=Limited(1)), policy, 0.0)
-        readings[policy] = shadow.advance(10_000.0, arrivals).results
-        assert readings[policy].count == pytest.approx(readings["fifo"].count)
-    assert readings["hr"].avg_response < 0.9 * readings["fifo"].avg_response
-    assert readings["hnr"].avg_slowdown < 0.9 * readings["fifo"].avg_slowdown
-    assert readings["hnr"].avg_slowdown <= readings["hr"].avg_slowdown
+        model = FluidModel(ModelInputs(net, setup_s=1e-6, service=Limited(1)), policy, 0.0)
+        intervals[policy] = model.advance(10_000.0, arrivals).results
+        assert intervals[policy].count == pytest.approx(intervals["fifo"].count)
+    assert intervals["hr"].avg_response < 0.9 * intervals["fifo"].avg_response
+    assert intervals["hnr"].avg_slowdown < 0.9 * intervals["fifo"].avg_slowdown
+    assert intervals["hnr"].avg_slowdown <= intervals["hr"].avg_slowdown
 
 
 def test_first_come_first_served_beside_a_plain_queue():
@@ -143,8 +145,8 @@ def test_more_in_flight_is_a_faster_machine_and_too_many_jobs_are_given_up():
         FluidModel(ModelInputs(TWO, setup_s=1.0, in_flight=2), "fifo", 0.0).advance(9.0, arrivals).results.response
         == 10
     )
-    shadow = FluidModel(ModelInputs(TWO, setup_s=0.001, service=Limited(1)), "fifo", 0.0)
-    assert shadow.advance(1.0, [at(0.0, 500, "b")], most_jobs=5) is None
+    model = FluidModel(ModelInputs(TWO, setup_s=0.001, service=Limited(1)), "fifo", 0.0)
+    assert model.advance(1.0, [at(0.0, 500, "b")], most_jobs=5) is None
 
 
 def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
@@ -159,21 +161,21 @@ def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
     net = net.measured(costs={each.name: float(each.cost) * scale for each in net.operators})
     so_far, with_waiting, in_all = {}, {}, {}
     for policy in ("fifo", "hr", "hnr", "chain"):
-        shadow = FluidModel(ModelInputs(net, setup_s=0.05, unit_s=0.02, quantum_s=0.5), policy, 0.0)
+        model = FluidModel(ModelInputs(net, setup_s=0.05, unit_s=0.02, quantum_s=0.5), policy, 0.0)
         seconds = [[at(second + place / 5, 200, "s") for place in range(5)] for second in range(60)]
-        looks = [shadow.advance(second + 1.0, seconds[second]) for second in range(60)]
-        so_far[policy] = together(looks).results.avg_response
-        with_waiting[policy] = Statistics().whole(together(looks))["avg_response"]
-        rest = [shadow.advance(60.0 + second, []) for second in range(1, 200)]
+        samples = [model.advance(second + 1.0, seconds[second]) for second in range(60)]
+        so_far[policy] = merged(samples).results.avg_response
+        with_waiting[policy] = Statistics().whole(merged(samples))["avg_response"]
+        rest = [model.advance(60.0 + second, []) for second in range(1, 200)]
         assert rest[-1].waiting < len(net.edges)
-        in_all[policy] = together([*looks, *rest]).results.avg_response
+        in_all[policy] = merged([*samples, *rest]).results.avg_response
     assert so_far["chain"] < so_far["hnr"] < so_far["fifo"]
     assert 2 * in_all["hnr"] < in_all["chain"]
     assert sorted(with_waiting, key=with_waiting.__getitem__) == sorted(in_all, key=in_all.__getitem__)
 
 
 @pytest.mark.parametrize("policy", ["fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq", "round_robin"])
-def test_more_weight_never_makes_a_query_slower_in_a_shadow(policy):
+def test_more_weight_never_makes_a_query_slower_in_a_model(policy):
     """Only q1 counts in what is read; jobs are of 100 rows, so that none is long."""
     net = Network.chains([[(8e-4, 0.5)], [(4e-4, 0.5)], [(4e-4, 1.0)]], rate=500)
     found = []
@@ -181,9 +183,9 @@ def test_more_weight_never_makes_a_query_slower_in_a_shadow(policy):
         inputs = ModelInputs(
             net.weighed({"q1": weight}), setup_s=0.01, service=Limited(100), weights={"q2": 0.0, "q3": 0.0}
         )
-        shadow = FluidModel(inputs, policy, 0.0)
+        model = FluidModel(inputs, policy, 0.0)
         arrivals = [at(place / 10, 50, "s") for place in range(200)]
-        reading = shadow.advance(60.0, arrivals)
-        found.append(reading.results.avg_response)
+        interval = model.advance(60.0, arrivals)
+        found.append(interval.results.avg_response)
     assert all(more <= less * 1.02 for less, more in pairwise(found)), found
     assert found[-1] < found[0]

@@ -10,24 +10,24 @@ from penstock.errors import QosError
 from penstock.qos import DEFAULT, TEMPLATES, Goal, Goals
 
 REFUSED = {
-    "minimize avg_response 0.5, minimize queue_size 0.6": "sum to 1, and 0.5 + 0.6 is 1.1",
+    "minimize avg_response 0.5, minimize queue_size 0.6": "sum to 1, but 0.5 + 0.6 is 1.1",
     "minimize avg_respons 1": "no statistic 'avg_respons' to minimize. Did you mean 'avg_response'",
     "minimize selectivity 1": "no statistic 'selectivity'",  # of operators, not of the plan
-    "lower avg_response 1": "begins with 'minimize' or 'maximize'",
-    "minimize avg_response much": "'much' in 'minimize avg_response much' must be a weight",
-    "minimize avg_response -1": "from 0 on, not -1",
-    "minimize avg_response nan": "from 0 on, not nan",
+    "lower avg_response 1": "must begin with 'minimize' or 'maximize'",
+    "minimize avg_response much": "the weight in 'minimize avg_response much' must be a number, not 'much'",
+    "minimize avg_response -1": "of at least 0, not -1",
+    "minimize avg_response nan": "of at least 0, not nan",
     "minimize avg_response 0.5, minimize avg_response 0.5": "two goals for 'avg_response'",
     "latencies": "Did you mean 'latency'",
     "": "a goal is missing",
     "latency,": "a goal is missing",
-    "latency, memory": "stands alone",
+    "latency, memory": "cannot be combined with other goals",
     "weigh alarms": "write 'weigh QUERY WEIGHT'",
-    "latency, weigh alarms -2": "from 0 on",
+    "latency, weigh alarms -2": "of at least 0",
     "weigh alarms 1e7": "the weight of query 'alarms' must be from 0 to 1,000,000, not 1e+07",
-    "latency, weigh alarms 2, weigh alarms 3": "weighed twice",
+    "latency, weigh alarms 2, weigh alarms 3": "has two weights",
     "minimize avg_response 0.5 of all": "is not a goal",
-    "x" * 5000: "2000 characters at most",
+    "x" * 5000: "at most 2000 characters",
 }
 
 

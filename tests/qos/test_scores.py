@@ -15,15 +15,15 @@ from penstock.qos import (
     ResultSums,
     Situation,
     Statistics,
+    merged,
     selector_named,
     statistic,
-    together,
 )
 from penstock.qos.scores import score_of, z_of
 from penstock.qos.selectors.roulette import DECAY
 
 
-def reading(now, waiting, count=10.0, response=1.0, seconds=1.0, **more):
+def interval(now, waiting, count=10.0, response=1.0, seconds=1.0, **more):
     results = ResultSums(count, count * response, response, count * response**2)
     return IntervalStatistics(now, seconds, results, memory=waiting, peak=waiting, waiting=waiting, **more)
 
@@ -31,7 +31,7 @@ def reading(now, waiting, count=10.0, response=1.0, seconds=1.0, **more):
 def test_averages_and_scores():
     statistics = Statistics()
     for now, (policy, waiting) in enumerate([("a", 10.0), ("b", 30.0), ("b", 20.0)], start=1):
-        statistics.add(policy, reading(now, waiting))
+        statistics.add(policy, interval(now, waiting))
     # (3.1): 30 · 0.875 + 20 · 0.125 = 28.75;  overall: (10 · 0.875 + 30 · 0.125) · 0.875 + 20 · 0.125 = 13.4375
     assert statistics.policies["b"].mean["queue_size"] == 28.75
     assert statistics.overall.mean["queue_size"] == 13.4375
@@ -61,7 +61,7 @@ def test_the_wheel():
         assert choice.seconds == 1.0
         order.append(choice.policy)
         now += 1.0
-        statistics.add(choice.policy, reading(now, held[choice.policy]))
+        statistics.add(choice.policy, interval(now, held[choice.policy]))
         choice = spin(wheel, statistics, now, choice.policy, goals)
     assert order == ["a", "b", "c", "a"]
     counts = Counter()
@@ -69,7 +69,7 @@ def test_the_wheel():
         counts[choice.policy] += 1
         before = dict(wheel.scores)
         now += 2.0
-        statistics.add(choice.policy, reading(now, held[choice.policy]))
+        statistics.add(choice.policy, interval(now, held[choice.policy]))
         ran, choice = choice.policy, spin(wheel, statistics, now, choice.policy, goals)
         assert choice.seconds is None
         assert wheel.scores[ran] == pytest.approx(before[ran] * DECAY)  # what ran keeps its score, decayed
@@ -91,35 +91,35 @@ def test_statistics_of_users():
     try:
 
         @statistic("half", about="half of what waits")
-        def half(reading):
-            return reading.waiting / 2
+        def half(interval):
+            return interval.waiting / 2
 
         @statistic("bad")
-        def bad(reading):
-            return 1 / (reading.waiting - 20)
+        def bad(interval):
+            return 1 / (interval.waiting - 20)
 
         statistics = Statistics(on_error=told.append)
-        assert statistics.add("a", reading(1, 10.0))["half"] == 5
+        assert statistics.add("a", interval(1, 10.0))["half"] == 5
         assert statistics.current["bad"] == -0.1
-        assert "bad" not in statistics.add("a", reading(2, 20.0))
-        statistics.add("a", reading(3, 20.0))
+        assert "bad" not in statistics.add("a", interval(2, 20.0))
+        statistics.add("a", interval(3, 20.0))
         assert len(told) == 1
         assert "'bad' raised ZeroDivisionError" in told[0]
         assert statistics.overall.mean["bad"] == -0.1  # goals go on with what there was
         assert statistics.current["half"] == 10
         # over several intervals a statistic sees what was counted since the run began, as of the last
-        with_queues = [reading(now, 10.0, queues={"a": QueueSize(now, 1.0)}) for now in (1.0, 2.0)]
-        assert together(with_queues).queues["a"].tuples == 2.0
+        with_queues = [interval(now, 10.0, queues={"a": QueueSize(now, 1.0)}) for now in (1.0, 2.0)]
+        assert merged(with_queues).queues["a"].tuples == 2.0
 
         @statistic("half")
-        def endless(reading):
+        def endless(interval):
             return math.inf
 
-        assert "half" not in statistics.add("a", reading(4, 20.0))
+        assert "half" not in statistics.add("a", interval(4, 20.0))
     finally:
         STATISTICS.pop("half", None)
         STATISTICS.pop("bad", None)
-    with pytest.raises(QosError, match="is there already"):
+    with pytest.raises(QosError, match="exists already"):
         statistic("queue_size")
     with pytest.raises(QosError, match="letters, digits and underscores"):
         statistic("queue size")
@@ -130,8 +130,8 @@ def test_statistics_of_users():
 def test_statistics_of_operators_and_queries():
     statistics = Statistics()
     work = {"o": OperatorWork(taken=200, made=50, seconds=4.0)}
-    statistics.add("a", reading(1, 10.0, operators=work, queries={"q": ResultSums(2, 6.0, 5.0)}))
+    statistics.add("a", interval(1, 10.0, operators=work, queries={"q": ResultSums(2, 6.0, 5.0)}))
     assert statistics.of_operator("o") == {"selectivity": 0.25, "cost": 0.02, "operator_rate": 12.5}
     assert statistics.of_query("q")["response"] == 3.0
-    with pytest.raises(QosError, match="nothing was read of queue 'x'"):
+    with pytest.raises(QosError, match="no statistics of queue 'x'"):
         statistics.of_queue("x")

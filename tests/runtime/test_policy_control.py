@@ -123,9 +123,9 @@ def test_a_reading_is_what_the_results_of_its_interval_sum_up_to():
     for look in looks:
         first, last = look.time - look.seconds, look.time
         mine = [each for each in world.responses if first + 1e-6 < each[1] <= last + 1e-6]
-        assert look.reading.results.count == sum(weights[name] * count for name, _, count, _ in mine)
-        assert look.reading.results.response == pytest.approx(sum(weights[name] * r for name, _, _, r in mine))
-        counted += look.reading.results.count
+        assert look.interval.results.count == sum(weights[name] * count for name, _, count, _ in mine)
+        assert look.interval.results.response == pytest.approx(sum(weights[name] * r for name, _, _, r in mine))
+        counted += look.interval.results.count
     assert counted > 1000
 
 
@@ -134,10 +134,10 @@ def test_the_longest_of_an_interval_is_its_own():
     world.go(6)
     world.engine.recorder.results("alone", np.array([99.0]), 0.5)
     world.go(4)
-    longest = [look.reading.results.max_response for look in world.director.looks]
+    longest = [look.interval.results.max_response for look in world.director.looks]
     assert max(longest) == 99.0
     assert longest[-1] < 10
-    assert max(look.reading.results.max_slowdown for look in world.director.looks) == 99 / 0.5
+    assert max(look.interval.results.max_slowdown for look in world.director.looks) == 99 / 0.5
 
 
 def test_memory_is_averaged_over_time_and_the_most_is_what_was_held_at_any_time():
@@ -158,7 +158,7 @@ def test_memory_is_averaged_over_time_and_the_most_is_what_was_held_at_any_time(
 def test_memory_waiting_rows_and_ages_are_read():
     world = World("SET qos = 'memory';")
     world.go(6)
-    reading = world.director.statistics.reading
+    reading = world.director.statistics.interval
     assert 0 < reading.memory <= reading.peak
     assert reading.waiting >= ROWS_A_STEP
     assert 0 <= reading.oldest < 3
@@ -208,7 +208,7 @@ def test_candidates_are_rehearsed_beside_the_run():
     assert set(summary.scores) == set(summary.candidates)
     intervals = world.director._what_ifs
     assert {len(readings) for readings in intervals.values()} == {summary.rehearsed}
-    looked = sum(look.reading.results.count for look in world.director.looks[-summary.rehearsed :])
+    looked = sum(look.interval.results.count for look in world.director.looks[-summary.rehearsed :])
     for name, readings in intervals.items():
         made = sum(reading.results.count for reading in readings)
         assert 0.7 * looked < made < 1.3 * looked, name
@@ -267,7 +267,7 @@ def test_a_network_that_is_too_large_has_no_what_if_runs(monkeypatch):
     summary = world.go(15)
     assert summary.looks > 10
     assert summary.rehearsed == 0
-    assert world.engine.policy.name == "hr", "by repute"
+    assert world.engine.policy.name == "hr", "by prior score"
 
 
 def test_what_if_runs_keep_to_their_share(monkeypatch):

@@ -45,7 +45,7 @@ def test_counts_are_exact(overloaded, thinned):
     assert thinned.shed.offered == {name: len(some) for name, some in times.items()}
     last = ps.simulate(net, times, "fifo", seed=2, memory=400, shed=True)
     assert last.shed == thinned.shed  # the same for the same seed
-    work = thinned.chosen.looks[-1].reading
+    work = thinned.chosen.looks[-1].interval
     for stream in net.stream_by_name:
         (edge,) = net.out_edges[stream]
         served = work.operators[edge.target].taken + work.queues[str(edge)].tuples
@@ -60,7 +60,7 @@ def test_the_load_is_brought_down_and_the_rate_is_as_predicted(overloaded, thinn
     assert history
     begun = thinned.shed.history[0][0]
     assert begun < 10
-    looks = [look.reading for look in thinned.chosen.looks if begun + 20 < look.time <= BUSY_S]
+    looks = [look.interval for look in thinned.chosen.looks if begun + 20 < look.time <= BUSY_S]
     rate = sum(each.results.count for each in looks) / sum(each.seconds for each in looks)
     times = [*(time for time, _ in thinned.shed.history if time < BUSY_S), BUSY_S]
     weights = np.diff(np.maximum(times, begun + 20))

@@ -189,7 +189,7 @@ def test_whatever_is_wrong_the_run_goes_on_with_what_it_had(spark):
         for wrong, message in [
             (
                 "SET qos = 'minimize avg_response 0.5, minimize queue_size 0.6'",
-                "must sum to 1, and 0.5 + 0.6 is 1.1",
+                "must sum to 1, but 0.5 + 0.6 is 1.1",
             ),
             (
                 "SET qos = 'minimize avg_reponse 1'",
@@ -218,8 +218,8 @@ def test_whatever_is_wrong_the_run_goes_on_with_what_it_had(spark):
         {"odd": "RuntimeError: the third look"},
     )
     assert [event for event in events if "odd" in event] == [
-        "statistic 'odd' raised RuntimeError: the third look. It is not computed any more; goals go on with "
-        "what they had"
+        "statistic 'odd' raised RuntimeError: the third look. It is no longer computed; goals use its "
+        "values so far"
     ]
     assert summary.as_dict()["qos"]["goals"] == "minimize queue_memory 1"
 

@@ -2,8 +2,8 @@
 
 from penstock.qos.estimates import Estimates
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
-from penstock.qos.interval import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums, together
-from penstock.qos.policy_choice import CANDIDATES, Chosen, Look, PolicyChoice, Selection
+from penstock.qos.interval import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums, merged
+from penstock.qos.policy_choice import CANDIDATES, ChoiceSample, Chosen, PolicyChoice, Selection
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
 from penstock.qos.statistics import STATISTICS, Statistic, Statistics, View, statistic
 
@@ -14,13 +14,13 @@ __all__ = [
     "STATISTICS",
     "TEMPLATES",
     "Choice",
+    "ChoiceSample",
     "Chosen",
     "Computed",
     "Estimates",
     "Goal",
     "Goals",
     "IntervalStatistics",
-    "Look",
     "OperatorWork",
     "PolicyChoice",
     "QueueSize",
@@ -31,7 +31,7 @@ __all__ = [
     "Statistic",
     "Statistics",
     "View",
+    "merged",
     "selector_named",
     "statistic",
-    "together",
 ]

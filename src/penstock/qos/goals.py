@@ -29,7 +29,7 @@ class Goal:
         sense = _SPELLINGS.get(self.sense, self.sense)
         if sense not in get_args(Sense):
             hint = nearest(sense, get_args(Sense))
-            raise QosError(f"a goal begins with 'minimize' or 'maximize', not {self.sense!r}.{hint}")
+            raise QosError(f"a goal must begin with 'minimize' or 'maximize', not {self.sense!r}.{hint}")
         object.__setattr__(self, "sense", sense)
         if self.statistic not in STATISTICS or STATISTICS[self.statistic].of != "plan":
             known = [name for name, each in STATISTICS.items() if each.of == "plan"]
@@ -62,11 +62,11 @@ class Goals:
 
     def __post_init__(self) -> None:
         if isinstance(self.goals, str):
-            raise QosError(f"goals are read from a text by Goals.parse({self.goals!r})")
+            raise QosError(f"use Goals.parse({self.goals!r}) to read goals from a text")
         goals = tuple(self.goals)
         object.__setattr__(self, "goals", goals)
         if not goals:
-            raise QosError("there must be a goal at least")
+            raise QosError("at least one goal is needed")
         names = [goal.statistic for goal in goals]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
@@ -74,7 +74,7 @@ class Goals:
         total = sum(goal.weight for goal in goals)
         if abs(total - 1) > _SUM_WITHIN:
             each = " + ".join(f"{goal.weight:g}" for goal in goals)
-            raise QosError(f"the weights of goals must sum to 1, and {each} is {total:g}")
+            raise QosError(f"the weights of goals must sum to 1, but {each} is {total:g}")
         weights = {name: _weight(weight, f"the weight of query {name!r}") for name, weight in self.queries.items()}
         heavy = next((name for name, weight in weights.items() if weight > _HEAVIEST), None)
         if heavy is not None:
@@ -102,7 +102,7 @@ class Goals:
         if isinstance(given, str):
             return cls.parse(given)
         if not isinstance(given, Mapping):
-            raise QosError(f"goals are a text, a mapping from statistic to weight, or Goals, not {given!r}")
+            raise QosError(f"goals must be a text, a mapping from statistic to weight, or Goals, not {given!r}")
         unknown = next((name for name in given if name not in STATISTICS), None)
         if unknown is not None:
             raise QosError(f"there is no statistic {unknown!r}.{nearest(unknown, STATISTICS)}")
@@ -112,7 +112,7 @@ class Goals:
     def parse(cls, text: str) -> "Goals":
         """Read goals: a template's name, or goals behind each other; then, perhaps, the weights of queries."""
         if len(text) > _LONGEST:
-            raise QosError(f"goals are written in {_LONGEST} characters at most, not in {len(text)}")
+            raise QosError(f"goals may have at most {_LONGEST} characters, not {len(text)}")
         goals: list[Goal] = []
         queries: dict[str, float] = {}
         for part in (part.strip() for part in text.split(",")):
@@ -122,11 +122,11 @@ class Goals:
             if words[0].lower() == "weigh":
                 name, weight = _weighed(part, words)
                 if name in queries:
-                    raise QosError(f"query {name!r} is weighed twice")
+                    raise QosError(f"query {name!r} has two weights")
                 queries[name] = weight
             elif len(words) == 1 and re.fullmatch(r"\w+", words[0]):
                 if goals:
-                    raise QosError(f"template {words[0]!r} stands alone, without other goals")
+                    raise QosError(f"template {words[0]!r} cannot be combined with other goals")
                 goals += _template(words[0])
             else:
                 goals.append(_goal(part, words))
@@ -134,7 +134,7 @@ class Goals:
         if implied:
             goals += TEMPLATES["balanced"]
         if len(goals) > _MOST:
-            raise QosError(f"there may be {_MOST} goals, not {len(goals)}")
+            raise QosError(f"there may be at most {_MOST} goals, not {len(goals)}")
         return cls(tuple(goals), queries, implied)
 
     def weighing(self, queries: Mapping[str, float]) -> "Goals":
@@ -168,7 +168,7 @@ _LEAST = 1e-12
 
 def _weight(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise QosError(f"{what} must be a number from 0 on, not {value!r}")
+        raise QosError(f"{what} must be a number of at least 0, not {value!r}")
     return float(value)
 
 
@@ -176,7 +176,7 @@ def _number(word: str, part: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise QosError(f"{word!r} in {part!r} must be a weight, a number") from None
+        raise QosError(f"the weight in {part!r} must be a number, not {word!r}") from None
 
 
 def _goal(part: str, words: list[str]) -> Goal:
@@ -194,9 +194,7 @@ def _weighed(part: str, words: list[str]) -> tuple[str, float]:
 def _template(name: str) -> tuple[Goal, ...]:
     if name.lower() not in TEMPLATES:
         hint = nearest(name, TEMPLATES) or f" There are {', '.join(TEMPLATES)}."
-        raise QosError(
-            f"there is no template of goals {name!r}.{hint} A goal is written 'minimize STATISTIC WEIGHT'"
-        )
+        raise QosError(f"there is no goal template {name!r}.{hint} A goal is written 'minimize STATISTIC WEIGHT'")
     return TEMPLATES[name.lower()]
 
 

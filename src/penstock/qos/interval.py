@@ -96,11 +96,11 @@ class IntervalStatistics:
     """Of each queue, now."""
 
 
-def together(readings: Iterable[IntervalStatistics]) -> IntervalStatistics:
+def merged(intervals: Iterable[IntervalStatistics]) -> IntervalStatistics:
     """Return intervals that follow each other as one; what was counted since the run began is as in the last."""
-    each = list(readings)
+    each = list(intervals)
     if not each:
-        raise QosError("there is no interval to put together")
+        raise QosError("there is no interval to merge")
     seconds = sum(one.seconds for one in each)
     return IntervalStatistics(
         now=each[-1].now,

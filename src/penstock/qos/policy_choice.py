@@ -14,7 +14,7 @@ from penstock.errors import QosError
 from penstock.network import checked
 from penstock.policies import Policy, policy_named
 from penstock.qos.goals import DEFAULT, Goals
-from penstock.qos.interval import IntervalStatistics, together
+from penstock.qos.interval import IntervalStatistics, merged
 from penstock.qos.selectors import Selector, Situation, selector_named
 from penstock.qos.statistics import Statistics
 
@@ -54,9 +54,9 @@ class Selection:
         object.__setattr__(self, "changes", _checked_changes(self.changes))
         candidates = tuple(map(_named, self.candidates))
         if not candidates:
-            raise QosError("there must be a policy at least to choose from")
+            raise QosError("at least one candidate policy is needed")
         if len(set(candidates)) < len(candidates):
-            raise QosError(f"a policy is twice among the candidates: {', '.join(candidates)}")
+            raise QosError(f"a policy is named twice among the candidates: {', '.join(candidates)}")
         object.__setattr__(self, "candidates", candidates)
         selector_named(self.selector)
         for name in ("every", "sample", "horizon"):
@@ -65,7 +65,7 @@ class Selection:
             )
         checked(self.warmup, "the warm-up of a selection", at_least=0, error=QosError)
         if isinstance(self.starvation, bool) or not isinstance(self.starvation, int) or self.starvation < 1:
-            raise QosError(f"starvation is a whole number of looks above 0, not {self.starvation!r}")
+            raise QosError(f"starvation must be a whole number of samples above 0, not {self.starvation!r}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +77,9 @@ def _named(policy: str | Policy) -> str:
     """Return the name of a candidate; one that was made by hand has none under which an engine would find it."""
     name = policy_named(policy).name
     if isinstance(policy, Policy) and policy_named(name) != policy:
-        raise QosError(f"policy {name!r} of the table is another one: a candidate is one that its name stands for")
+        raise QosError(
+            f"policy {name!r} differs from the registered policy of that name: candidates are found by name"
+        )
     return name
 
 
@@ -85,20 +87,20 @@ def _checked_changes(changes: Sequence[Any]) -> tuple[tuple[float, Goals], ...]:
     found = []
     for each in changes:
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise QosError(f"a change of goals is (seconds, goals), not {each!r}")
-        at = checked(each[0], "the time of other goals", at_least=0, error=QosError)
+            raise QosError(f"a change of goals must be (seconds, goals), not {each!r}")
+        at = checked(each[0], "the time of a change of goals", at_least=0, error=QosError)
         found.append((float(at), Goals.of(each[1])))
     return tuple(sorted(found, key=lambda change: change[0]))
 
 
-class Look(NamedTuple):
+class ChoiceSample(NamedTuple):
     """What was seen at a look: when, which policy had run, its statistics, and the scores after it."""
 
     time: float
     seconds: float
     policy: str
     values: Mapping[str, float]
-    reading: IntervalStatistics
+    interval: IntervalStatistics
     scores: Mapping[str, float]
     exploring: bool
     """Whether it was the warm-up or the first round, which P04 does not count."""
@@ -111,11 +113,11 @@ class Chosen:
     selector: str
     candidates: tuple[str, ...]
     goals: Goals
-    looks: tuple[Look, ...]
+    looks: tuple[ChoiceSample, ...]
     starved: int
 
     @property
-    def counted(self) -> tuple[Look, ...]:
+    def counted(self) -> tuple[ChoiceSample, ...]:
         """The looks after the first round, or all if there are no others."""
         return tuple(look for look in self.looks if not look.exploring) or self.looks
 
@@ -140,7 +142,7 @@ class Chosen:
 
     def values(self) -> dict[str, float]:
         """The plan's statistics over the whole run, the first round not counted."""
-        return Statistics().computed("plan", together([look.reading for look in self.counted]))
+        return Statistics().computed("plan", merged([look.interval for look in self.counted]))
 
 
 class PolicyChoice:
@@ -156,7 +158,7 @@ class PolicyChoice:
         self.goals: Goals = selection.goals  # type: ignore[assignment]
         self.statistics = Statistics(on_error=on_event)
         self.selector: Selector = selector_named(selection.selector, selection.seed)
-        self.looks: list[Look] = []
+        self.looks: list[ChoiceSample] = []
         self.starved = 0
         """How often starvation forced another policy."""
         self._on_event = on_event
@@ -165,19 +167,18 @@ class PolicyChoice:
         self._exploring = True
         self._period: list[IntervalStatistics] = []
         self._what_ifs: dict[str, deque[IntervalStatistics]] = {}
-        self._rehearsed: dict[str, list[IntervalStatistics]] = {}
+        self._period_what_ifs: dict[str, list[IntervalStatistics]] = {}
         self.candidates = selection.names
         self.policy = self.candidates[0]
-        self._next_look = start + (selection.warmup or 0.0)
-        self._next_choice = self._next_look
-        self._last_look = start
+        self._next_sample = start + (selection.warmup or 0.0)
+        self._next_choice = self._next_sample
         if not selection.warmup:
             self._choose(start, None, None)
 
     @property
     def due(self) -> float:
         """When the engine should look again."""
-        return min(self._next_look, self._changes[0][0]) if self._changes else self._next_look
+        return min(self._next_sample, self._changes[0][0]) if self._changes else self._next_sample
 
     @property
     def wants_what_ifs(self) -> bool:
@@ -186,31 +187,31 @@ class PolicyChoice:
 
     def see(
         self,
-        reading: IntervalStatistics,
+        interval: IntervalStatistics,
         load: float | None = None,
         burst: float | None = None,
         what_ifs: Mapping[str, IntervalStatistics] | None = None,
     ) -> str:
         """Take in what happened since the last look, choose if it is time to, and return the policy to run."""
-        self._period.append(reading)
-        values = self.statistics.add(self.policy, reading)
+        self._period.append(interval)
+        values = self.statistics.add(self.policy, interval)
         for name, what_if in (what_ifs or {}).items():
             kept = self._what_ifs.setdefault(name, deque())
             kept.append(what_if)
-            self._rehearsed.setdefault(name, []).append(what_if)
-            while kept[0].now < reading.now - self.selection.horizon:
+            self._period_what_ifs.setdefault(name, []).append(what_if)
+            while kept[0].now < interval.now - self.selection.horizon:
                 kept.popleft()
         all_count = all(self.goals.queries.values())  # else there may be results that count for nothing
-        starves = reading.results.count == 0 and reading.waiting > 0 and all_count
+        starves = interval.results.count == 0 and interval.waiting > 0 and all_count
         self._since_result = self._since_result + 1 if starves else 0
-        looked = Look(reading.now, reading.seconds, self.policy, values, reading, {}, self._exploring)
-        while self._changes and self._changes[0][0] <= reading.now:
+        looked = ChoiceSample(interval.now, interval.seconds, self.policy, values, interval, {}, self._exploring)
+        while self._changes and self._changes[0][0] <= interval.now:
             self.goals = self._changes.popleft()[1]  # type: ignore[assignment]
         is_starved = self._since_result >= self.selection.starvation and len(self.candidates) > 1
-        if is_starved or reading.now >= self._next_choice:
-            self._choose(reading.now, load, burst, is_starved=is_starved)
+        if is_starved or interval.now >= self._next_choice:
+            self._choose(interval.now, load, burst, is_starved=is_starved)
         else:
-            self._next_look = min(reading.now + self.selection.sample, self._next_choice)
+            self._next_sample = min(interval.now + self.selection.sample, self._next_choice)
         self.looks.append(looked._replace(scores=dict(self.selector.scores)))
         return self.policy
 
@@ -219,25 +220,25 @@ class PolicyChoice:
         """What was chosen so far."""
         return Chosen(self.selection.selector, self.candidates, self.goals, tuple(self.looks), self.starved)
 
-    def pursue(self, goals: Goals | str | Mapping[str, float]) -> None:
+    def set_goals(self, goals: Goals | str | Mapping[str, float]) -> None:
         """Go on with other goals; what was read so far stays."""
         self.goals = Goals.of(goals)
 
-    def choose_by(self, selector: str) -> None:
+    def set_selector(self, selector: str) -> None:
         """Go on with another selector; it begins with what the statistics hold."""
         self.selector = selector_named(selector, self.selection.seed)
         self.selection = replace(self.selection, selector=selector)
 
-    def choose_among(self, candidates: Sequence[str]) -> None:
+    def set_candidates(self, candidates: Sequence[str]) -> None:
         """Go on with other candidates, which are rehearsed anew: all for as long."""
         self.selection = replace(self.selection, candidates=tuple(candidates))
         self.candidates = self.selection.names
         self._what_ifs.clear()
-        self._rehearsed.clear()
+        self._period_what_ifs.clear()
 
     def _choose(self, now: float, load: float | None, burst: float | None, *, is_starved: bool = False) -> None:
         others = tuple(name for name in self.candidates if name != self.policy)
-        period = self.statistics.computed("plan", together(self._period)) if self._period else {}
+        period = self.statistics.computed("plan", merged(self._period)) if self._period else {}
         situation = Situation(
             now=now,
             goals=self.goals,
@@ -247,17 +248,17 @@ class PolicyChoice:
             period=period,
             load=load,
             burst=burst,
-            what_ifs={name: together(readings) for name, readings in self._what_ifs.items()},
-            rehearsed={name: together(readings) for name, readings in self._rehearsed.items()},
+            what_ifs={name: merged(intervals) for name, intervals in self._what_ifs.items()},
+            period_what_ifs={name: merged(intervals) for name, intervals in self._period_what_ifs.items()},
         )
         choice = self.selector.choose(situation)
         if is_starved:
             self.starved += 1
             self._since_result = 0
-            self._on_event(f"nothing came of {self.policy} while tuples wait: {choice.policy} takes over")
+            self._on_event(f"{self.policy} made no result while tuples waited: switched to {choice.policy}")
         self.policy = choice.policy
         self._exploring = choice.seconds is not None
         self._period.clear()
-        self._rehearsed.clear()
+        self._period_what_ifs.clear()
         self._next_choice = now + (self.selection.every if choice.seconds is None else choice.seconds)
-        self._next_look = min(now + self.selection.sample, self._next_choice)
+        self._next_sample = min(now + self.selection.sample, self._next_choice)

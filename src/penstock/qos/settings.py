@@ -95,7 +95,7 @@ def candidates_in(text: str) -> tuple[str, ...]:
         else:
             parts[-1] += letter
     if any(not part.strip() for part in parts):
-        raise QosError(f"a policy is missing in {text!r}: write their names between commas")
+        raise QosError(f"a policy is missing in {text!r}: separate policies by commas")
     names = tuple(_policy(part.strip()) for part in parts)
     return tuple(Selection(candidates=names).names)
 

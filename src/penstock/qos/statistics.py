@@ -44,26 +44,37 @@ def _table(*statistics: Statistic) -> dict[str, Statistic]:
 
 STATISTICS: dict[str, Statistic] = _table(
     Statistic(
-        "output_rate", "plan", lambda r: r.results.count / r.seconds, "maximize", "results a second, P04 (3.7)"
+        "output_rate", "plan", lambda r: r.results.count / r.seconds, "maximize", "results per second, P04 (3.7)"
     ),
     Statistic("throughput", "plan", lambda r: r.results.count, "maximize", "results of the interval, P04 (3.6)"),
     Statistic("avg_response", "plan", lambda r: r.results.avg_response, about="P04's delay: arrival to result"),
     Statistic("max_response", "plan", lambda r: r.results.max_response or None, about="the longest response"),
-    Statistic("l2_response", "plan", lambda r: r.results.l2_response or None, about="ℓ2 norm of response"),
+    Statistic("l2_response", "plan", lambda r: r.results.l2_response or None, about="ℓ2 norm of responses"),
     Statistic("avg_slowdown", "plan", lambda r: r.results.avg_slowdown, about="response ÷ ideal time"),
     Statistic("max_slowdown", "plan", lambda r: r.results.max_slowdown or None, about="the largest slowdown"),
-    Statistic("l2_slowdown", "plan", lambda r: r.results.l2_slowdown or None, about="ℓ2 norm of slowdown"),
-    Statistic("queue_memory", "plan", lambda r: r.memory, about="mean memory of all queues"),
+    Statistic("l2_slowdown", "plan", lambda r: r.results.l2_slowdown or None, about="ℓ2 norm of slowdowns"),
+    Statistic("queue_memory", "plan", lambda r: r.memory, about="average memory of all queues"),
     Statistic("peak_memory", "plan", lambda r: r.peak, about="largest memory of all queues"),
     Statistic("queue_size", "plan", lambda r: r.waiting, about="tuples in all queues, P04 (3.8)"),
-    Statistic("oldest_age", "plan", lambda r: r.oldest, about="age of the oldest tuple that waits"),
-    Statistic("selectivity", "operator", lambda w: w.made / w.taken if w.taken else None, about="P04 (3.2)"),
-    Statistic("cost", "operator", lambda w: w.seconds / w.taken if w.taken else None, about="P04 (3.4), upright"),
+    Statistic("oldest_age", "plan", lambda r: r.oldest, about="age of the oldest waiting tuple"),
     Statistic(
-        "operator_rate", "operator", lambda w: w.made / w.seconds if w.seconds else None, "maximize", "P04 (3.3)"
+        "selectivity", "operator", lambda w: w.made / w.taken if w.taken else None, about="made ÷ taken, P04 (3.2)"
     ),
-    Statistic("length", "queue", lambda q: q.tuples, about="tuples that wait"),
-    Statistic("memory", "queue", lambda q: q.memory, about="memory of the tuples that wait"),
+    Statistic(
+        "cost",
+        "operator",
+        lambda w: w.seconds / w.taken if w.taken else None,
+        about="seconds per tuple, P04 (3.4), which is printed inverted",
+    ),
+    Statistic(
+        "operator_rate",
+        "operator",
+        lambda w: w.made / w.seconds if w.seconds else None,
+        "maximize",
+        "made per second, P04 (3.3)",
+    ),
+    Statistic("length", "queue", lambda q: q.tuples, about="waiting tuples"),
+    Statistic("memory", "queue", lambda q: q.memory, about="memory of waiting tuples"),
     Statistic("response", "query", lambda r: r.avg_response, about="average response of the query"),
     Statistic("slowdown", "query", lambda r: r.avg_slowdown, about="average slowdown of the query"),
     Statistic("results", "query", lambda r: r.count, "maximize", "results of the query"),
@@ -82,15 +93,15 @@ def statistic(
     computed any more, and everything else goes on.
 
     >>> @statistic("backlog_s", about="seconds of work that wait")
-    ... def backlog_s(reading):
-    ...     return reading.waiting * 0.01
+    ... def backlog_s(interval):
+    ...     return interval.waiting * 0.01
     >>> STATISTICS.pop("backlog_s").about
     'seconds of work that wait'
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise QosError(f"a statistic's name is made of letters, digits and underscores, not {name!r}")
+        raise QosError(f"a statistic's name must consist of letters, digits and underscores, not {name!r}")
     if name in STATISTICS and not STATISTICS[name].is_own:
-        raise QosError(f"statistic {name!r} is there already, and cannot be another")
+        raise QosError(f"statistic {name!r} exists already and cannot be replaced")
     if of not in ("plan", "query", "operator", "queue"):
         raise QosError(f"a statistic is of the plan, a query, an operator or a queue, not of {of!r}")
 
@@ -132,27 +143,27 @@ class Statistics:
         self.policies: dict[str, View] = {}
         self.overall = View(weight)
         self.current: dict[str, float] = {}
-        self.reading: IntervalStatistics | None = None
+        self.interval: IntervalStatistics | None = None
         self.failed: dict[str, str] = {}
         """Statistics of users that raised, with what they raised."""
         self._weight = weight
         self._on_error = on_error
 
-    def add(self, policy: str, reading: IntervalStatistics) -> dict[str, float]:
+    def add(self, policy: str, interval: IntervalStatistics) -> dict[str, float]:
         """Take in an interval in which a policy ran, and return its statistics."""
-        self.reading = reading
-        self.current = self.computed("plan", reading)
-        self.policies.setdefault(policy, View(self._weight)).add(self.current, reading.seconds)
-        self.overall.add(self.current, reading.seconds)
+        self.interval = interval
+        self.current = self.computed("plan", interval)
+        self.policies.setdefault(policy, View(self._weight)).add(self.current, interval.seconds)
+        self.overall.add(self.current, interval.seconds)
         return self.current
 
-    def whole(self, reading: IntervalStatistics) -> dict[str, float]:
+    def whole(self, interval: IntervalStatistics) -> dict[str, float]:
         """Return the plan's statistics with what waits counted as if it came now.
 
         Otherwise a policy shines by what it puts off: the response of what it never serves is never seen.
         """
-        values = self.computed("plan", replace(reading, results=added([reading.results, reading.pending])))
-        made = {name: value for name, value in self.computed("plan", reading).items() if name in MADE}
+        values = self.computed("plan", replace(interval, results=added([interval.results, interval.pending])))
+        made = {name: value for name, value in self.computed("plan", interval).items() if name in MADE}
         return values | made
 
     def computed(self, of: Of, what: object) -> dict[str, float]:
@@ -174,8 +185,8 @@ class Statistics:
         except Exception as error:
             self.failed[each.name] = f"{type(error).__name__}: {error}"
             self._on_error(
-                f"statistic {each.name!r} raised {self.failed[each.name]}. It is not computed any more; goals go "
-                "on with what they had"
+                f"statistic {each.name!r} raised {self.failed[each.name]}. It is no longer computed; "
+                "goals use its values so far"
             )
             return None
 
@@ -192,10 +203,10 @@ class Statistics:
         return self.computed("queue", self._known("queue", name))
 
     def _known(self, what: Literal["operator", "query", "queue"], name: str) -> object:
-        reading = self.reading
+        interval = self.interval
         known: Mapping[str, object] = {}
-        if reading is not None:
-            known = {"operator": reading.operators, "query": reading.queries, "queue": reading.queues}[what]
+        if interval is not None:
+            known = {"operator": interval.operators, "query": interval.queries, "queue": interval.queues}[what]
         if name not in known:
-            raise QosError(f"nothing was read of {what} {name!r} so far")
+            raise QosError(f"there are no statistics of {what} {name!r} yet")
         return known[name]

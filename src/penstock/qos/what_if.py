@@ -13,8 +13,10 @@ from time import perf_counter
 from typing import NamedTuple, Protocol
 
 from penstock.network import Edge
-from penstock.qos.fluid_model import AdmittedFlow, Flow, FluidModel, ModelInputs
+from penstock.qos.fluid_model import AdmittedFlow, FluidModel
+from penstock.qos.fluid_queue import Flow
 from penstock.qos.interval import IntervalStatistics
+from penstock.qos.model_inputs import ModelInputs
 
 SHARE = 0.005
 """The share of the time for what-if runs."""

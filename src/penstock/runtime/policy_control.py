@@ -199,11 +199,11 @@ class PolicyControl:
 
     def _change_choice(self, choice: PolicyChoice) -> None:
         wanted = self._settings.selection()
-        choice.pursue(wanted.goals)
+        choice.set_goals(wanted.goals)
         if wanted.selector != choice.selection.selector:
-            choice.choose_by(wanted.selector)
+            choice.set_selector(wanted.selector)
         if tuple(wanted.names) != choice.candidates:
-            choice.choose_among(wanted.names)
+            choice.set_candidates(wanted.names)
         self._engine.recorder.set_weights(choice.goals.queries)
 
     def _message(self, name: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from penstock.network import Edge
 from penstock.policies import Service
-from penstock.qos.fluid_model import ModelInputs
+from penstock.qos.model_inputs import ModelInputs
 from penstock.qos.what_if import ArrivedRows, WhatIf
 from penstock.runtime.dispatch import LONGEST_TRAIN, MOST_ROWS
 from penstock.runtime.engine import Engine

@@ -64,7 +64,7 @@ def shed_together(
     weight = _weights(problems, weights or {})
     budget = float(checked(capacity, "the capacity", above=0, error=PlanError))
     if boxes not in ("stream", "query"):
-        raise PlanError(f"drop boxes are for each 'stream' or each 'query', not {boxes!r}")
+        raise PlanError(f"boxes must be 'stream' or 'query', not {boxes!r}")
     _check_problems(problems)
     together = _Together(problems, weight, budget, boxes)
     starts = [
@@ -164,8 +164,8 @@ def _check_problems(problems: Mapping[str, JoinProblem]) -> None:
     for name, problem in problems.items():
         if problem.is_timed or len(problem.join_methods) > 1:
             raise PlanError(
-                f"query {name!r} has windows of time or several methods of joining: "
-                "several queries are planned together with windows of rows and one method only"
+                f"query {name!r} has time windows or several join methods: "
+                "queries can be planned together only with row windows and one join method"
             )
         for stream, rate in problem.rates.items():
             first, known = rates.setdefault(stream, (name, float(rate)))

@@ -20,7 +20,7 @@ from typing import Any
 from penstock.bench.comparisons import Comparison
 from penstock.bench.machine import described
 from penstock.bench.selectors.workloads import SelectorWorkload, workloads
-from penstock.qos import SELECTORS, Chosen, Goals, Selection, Statistics, together
+from penstock.qos import SELECTORS, Chosen, Goals, Selection, Statistics, merged
 from penstock.simulator.simulate import simulate
 
 SEEDS, SECONDS = (1, 2, 3), 240.0
@@ -38,10 +38,10 @@ def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
     total = seconds = 0.0
     ends = [*(start for start, _ in phases[1:]), math.inf]
     for (start, goals), end in zip(phases, ends, strict=True):
-        readings = [look.reading for look in chosen.looks if start < look.time <= end]
-        if not readings:
+        intervals = [look.interval for look in chosen.looks if start < look.time <= end]
+        if not intervals:
             continue
-        whole = together(readings)
+        whole = merged(intervals)
         loss = goals.loss(Statistics().whole(whole))
         if loss:
             total += whole.seconds * math.log(loss)

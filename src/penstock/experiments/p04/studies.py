@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.experiments.p04.mixes import GOALS, goals_of
 from penstock.policies import QueueShare
-from penstock.qos import Look, Selection, Statistics, together
+from penstock.qos import ChoiceSample, Selection, Statistics, merged
 from penstock.simulator.simulate import simulate
 from penstock.workloads import Redrawn, population
 from penstock.workloads.populations.p04 import RATE
@@ -43,7 +43,7 @@ def _outcome(
     result = simulate(made.network, made.times(seed, seconds=seconds), selection, seed, service=SERVICE)
     assert result.chosen is not None
     looks = counted(result.chosen.looks)
-    values = Statistics().computed("plan", together(look.reading for look in looks))
+    values = Statistics().computed("plan", merged(look.interval for look in looks))
     found = {
         "values": {goal: values[name] for goal, name in GOALS.items()},
         "shares": shares(looks),
@@ -53,21 +53,21 @@ def _outcome(
     return found | {"series": [_row(look) for look in looks]} if drawn else found
 
 
-def counted(looks: Sequence[Look]) -> list[Look]:
+def counted(looks: Sequence[ChoiceSample]) -> list[ChoiceSample]:
     """Return the looks after start-up and exploration. A run that has begun ends before a look: times are near."""
     return [look for look in looks if look.time - look.seconds / 2 > COUNTED_FROM_S]
 
 
-def shares(looks: Sequence[Look]) -> dict[str, float]:
+def shares(looks: Sequence[ChoiceSample]) -> dict[str, float]:
     """Return the share of the time in which each candidate ran."""
     total = sum(look.seconds for look in looks)
     return {name: sum(look.seconds for look in looks if look.policy == name) / total for name in CANDIDATES}
 
 
-def _row(look: Look) -> list[float]:
+def _row(look: ChoiceSample) -> list[float]:
     """Return what a running mean is made of: time, seconds, results, sum of their delays, tuples that wait."""
-    results = look.reading.results
-    row = (look.time, look.seconds, results.count, results.response, look.reading.waiting)
+    results = look.interval.results
+    row = (look.time, look.seconds, results.count, results.response, look.interval.waiting)
     return [round(value, 6) for value in row]
 
 

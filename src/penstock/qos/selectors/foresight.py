@@ -72,7 +72,7 @@ class Foresight:
         self._learn(situation)
         promises = self._promises(situation)
         if len(promises) < len(situation.candidates):
-            return Choice(self._by_repute(situation))
+            return Choice(self._by_prior_score(situation))
         least = min(promises.values())
         self._scores = {name: least / promise for name, promise in promises.items()}
         present = situation.policy
@@ -83,10 +83,10 @@ class Foresight:
     def _learn(self, situation: Situation) -> None:
         """Compare what ran with its shadow."""
         policy = situation.policy
-        rehearsed = None if policy is None else situation.rehearsed.get(policy)
-        if policy is None or rehearsed is None:
+        period_what_ifs = None if policy is None else situation.period_what_ifs.get(policy)
+        if policy is None or period_what_ifs is None:
             return
-        real, thought = situation.goals.loss(situation.period), _loss(situation, rehearsed)
+        real, thought = situation.goals.loss(situation.period), _loss(situation, period_what_ifs)
         if real and thought:
             own, periods = self._own.get(policy, (0.0, 0))
             error = min(max(math.log(real / thought), -FARTHEST), FARTHEST)
@@ -97,13 +97,13 @@ class Foresight:
     def _promises(self, situation: Situation) -> dict[str, float]:
         found = {}
         for name in situation.candidates:
-            reading = situation.what_ifs.get(name)
-            loss = None if reading is None else _loss(situation, reading)
+            interval = situation.what_ifs.get(name)
+            loss = None if interval is None else _loss(situation, interval)
             if loss:
                 found[name] = loss * math.exp(self._own.get(name, (0.0, 0))[0])
         return found
 
-    def _by_repute(self, situation: Situation) -> str:
+    def _by_prior_score(self, situation: Situation) -> str:
         if situation.policy in situation.candidates and (situation.load or 1.0) < IDLE_LOAD:
             return str(situation.policy)
         ranks = {name: _rank(name, situation.goals) for name in situation.candidates}
@@ -111,8 +111,8 @@ class Foresight:
         return min(situation.candidates, key=ranks.__getitem__)
 
 
-def _loss(situation: Situation, reading: IntervalStatistics) -> float | None:
-    return situation.goals.loss(situation.statistics.whole(reading))
+def _loss(situation: Situation, interval: IntervalStatistics) -> float | None:
+    return situation.goals.loss(situation.statistics.whole(interval))
 
 
 def _rank(policy: str, goals: Goals) -> float:

@@ -35,7 +35,7 @@ class Situation:
     """What arrived lately ÷ what arrives in the mean."""
     what_ifs: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """What each policy would have come to, had it run alone: where the engine rehearses them."""
-    rehearsed: Mapping[str, IntervalStatistics] = field(default_factory=dict)
+    period_what_ifs: Mapping[str, IntervalStatistics] = field(default_factory=dict)
     """The same of the last period alone."""
 
 

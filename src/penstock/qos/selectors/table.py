@@ -9,11 +9,14 @@ from penstock.qos.selectors.roulette import Roulette
 from penstock.qos.selectors.selector import Selector
 
 SELECTORS: Mapping[str, tuple[Callable[[int], Selector], str]] = {
-    "foresight": (Foresight, "what policies are known for, and rehearsals of all of them beside the run"),
-    "roulette": (Roulette, "P04's scores with decay, a first round, a wheel with slices as large as the scores"),
-    "ucb": (ucb, "river's upper confidence bounds, anew when rewards drift"),
-    "thompson": (thompson, "river's Thompson sampling, anew when rewards drift"),
-    "exp3": (exp3, "river's EXP3, anew when rewards drift"),
+    "foresight": (
+        Foresight,
+        "what-if runs of all candidates beside the run; before there are any, a prior rank of policies",
+    ),
+    "roulette": (Roulette, "P04's: every candidate once, then a wheel with slices as large as the scores"),
+    "ucb": (ucb, "river's upper confidence bounds, restarted when rewards drift"),
+    "thompson": (thompson, "river's Thompson sampling, restarted when rewards drift"),
+    "exp3": (exp3, "river's EXP3, restarted when rewards drift"),
 }
 
 
