@@ -288,10 +288,13 @@ def of_one(query, number):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ([("v", pa.int64()), ("at", pa.timestamp("us"))], "column v is INT there and BIGINT here"),
-        ([("v", pa.int32())], "column at is TIMESTAMP there and missing here"),
-        ([*SCHEMA, pa.field("w", pa.int8())], "column w is missing there and TINYINT here"),
-        ([("at", pa.timestamp("us")), ("v", pa.int32())], "columns are in the order v, at there and at, v here"),
+        ([("v", pa.int64()), ("at", pa.timestamp("us"))], "column v was INT and is now BIGINT"),
+        ([("v", pa.int32())], "column at was TIMESTAMP and is now missing"),
+        ([*SCHEMA, pa.field("w", pa.int8())], "column w was missing and is now TINYINT"),
+        (
+            [("at", pa.timestamp("us")), ("v", pa.int32())],
+            "the columns were in the order v, at and are now in the order at, v",
+        ),
     ],
 )
 def test_results_that_do_not_fit_are_not_appended(columns, said, tmp_path):
@@ -310,7 +313,7 @@ def snapshot(folder):
 
 def test_a_folder_with_results_is_refused_and_overwritten_only_when_a_run_begins(tmp_path):
     opened(tmp_path, "q").close()
-    with pytest.raises(RunError, match=r"holds results already \(q\): choose another folder, add to .*--append"):
+    with pytest.raises(RunError, match=r"already holds results \(q\): choose another folder, add to .*--append"):
         Parquet(tmp_path)
     with pytest.raises(RunError, match="appended or overwritten, not both"):
         Parquet(tmp_path, append=True, overwrite=True)
@@ -333,7 +336,7 @@ def test_nothing_is_removed_that_penstock_did_not_write(tmp_path):
         (ours / place).write_text(place)
     before = snapshot(ours)
     sink = opened(ours, "q", overwrite=True)
-    with pytest.raises(RunError, match=r"Documents is there already, and Penstock did not write it"):
+    with pytest.raises(RunError, match=r"Documents already exists and was not written by Penstock"):
         sink.open("Documents", NUMBERS)
     sink.emit("q", numbers(1))
     sink.close()
@@ -380,11 +383,11 @@ def test_a_run_that_broke_off_can_be_read_and_appended_to(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "here\n"
         for options in ({}, {"append": True}, {"overwrite": True}):
-            with pytest.raises(RunError, match=r"another run writes to .* \(since 20.*UTC\)"):
+            with pytest.raises(RunError, match=r"another run is writing to .* \(since 20.*UTC\)"):
                 Parquet(tmp_path, **options)
         process.communicate("")
     assert process.returncode == 9
-    said = r"a run that broke off, begun 20.* UTC \(a, b, 1 file of them not published yet\): .*--append.*--over"
+    said = r"a run that did not finish, started 20.* UTC \(a, b; 1 file not published yet\): .*--append.*--over"
     with pytest.raises(RunError, match=said):
         Parquet(tmp_path)
     assert found(tmp_path, "a") == [1, 2]
@@ -410,7 +413,7 @@ def test_a_run_that_came_and_went_while_another_started(tmp_path):
     assert found(tmp_path, "a") == [1, 2]
     waiting.close()
     assert in_duckdb(tmp_path, "a") == [1, 2]
-    with pytest.raises(RunError, match="holds results already"):
+    with pytest.raises(RunError, match="already holds results"):
         refused.open("a", NUMBERS)
 
 

@@ -72,7 +72,7 @@ def test_the_screen_shows_a_few_rows_and_says_how_many_more():
     screen.emit("q", pa.table({"v": ["[red]x", "y", "z"]}))
     screen.reject("s", AWAY)
     screen.close()
-    assert written.getvalue().splitlines() == ["q  v=[red]x", "q  and 2 more", "s: 1 rows turned away: older"]
+    assert written.getvalue().splitlines() == ["q  v=[red]x", "q  and 2 more", "s: 1 row rejected: older"]
 
 
 def test_memory_goes_on_where_a_query_of_the_name_ended():

@@ -432,7 +432,7 @@ def test_a_policy_that_knows_the_future_does_with_what_was_measured(spark):
 def test_results_are_not_mixed_with_older_ones(tmp_path, spark):
     script = FIVE_ROWS
     ps.run(script, spark=spark, drain=True, out=tmp_path)
-    with pytest.raises(RunError, match="holds results already"):
+    with pytest.raises(RunError, match="already holds results"):
         ps.run(script, spark=spark, drain=True, out=tmp_path)
     ps.run(script, spark=spark, drain=True, out=tmp_path, overwrite=True)
     assert ps.read(tmp_path, "values").num_rows == 5

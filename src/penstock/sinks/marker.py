@@ -67,7 +67,7 @@ class Marker:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RunError(
-                f"another run writes to {self._path.parent} (since {self.since}): choose another folder, "
+                f"another run is writing to {self._path.parent} (since {self.since}): choose another folder, "
                 "or wait until it ends"
             ) from error
 

@@ -50,7 +50,7 @@ def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
         tables = [rows for note, rows in published if not any(other.holds(note) for other, _ in published)]
         tables += [rows for part, rows in staged if part > until]
         return pa.concat_tables([schema.empty_table(), *(fitted(rows, schema) for rows in tables)])
-    raise RunError(f"the files of query {query!r} change all the time; try again")
+    raise RunError(f"the files of query {query!r} keep changing while they are read; try again")
 
 
 def _published(place: Path) -> Iterator[tuple[Note, pa.Table]]:

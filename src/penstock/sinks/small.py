@@ -80,7 +80,7 @@ class Screen(Sink):
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Print the first reason."""
         reason = rows.column("reason")[0].as_py()
-        text = f"{stream}: {rows.num_rows:,} rows turned away: {reason}"
+        text = f"{stream}: {rows.num_rows:,} row{'s' * (rows.num_rows > 1)} rejected: {reason}"
         self._console.print(f"[yellow]{_escaped(text)}[/]", highlight=False, soft_wrap=True)
 
 

@@ -65,7 +65,7 @@ class Running:
     def results(self) -> Mapping[str, pa.Table]:
         """Results so far by query, where they are kept in memory."""
         if self.memory is None:
-            raise RunError("results are not kept in memory: they went where `out` or `on_rows` says")
+            raise RunError("results are not kept in memory: they went to `out`, `on_rows` or `show`")
         return self.memory.results
 
     @property
@@ -241,7 +241,7 @@ def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> 
     if spark is None and master is None and remote is None:
         spark = SparkSession.getActiveSession()
     if spark is not None and conf:
-        raise RunError("conf is for a session that the run starts; the one that runs has its settings already")
+        raise RunError("conf is for a session that the run starts; the session in use already has its settings")
     if spark is not None:
         stack.enter_context(prepared(spark))
         return spark

@@ -36,7 +36,7 @@ def _loaded(context: SourceContext, table: TableDef) -> DataFrame:
     if path.is_dir():
         paths = sorted(each for each in path.iterdir() if each.is_file() and each.name[0] not in "._")
         if not paths:
-            raise RunError(f"{what}: the folder {path} holds no file")
+            raise RunError(f"{what}: the folder {path} contains no files")
     try:
         rows = read_all(context.spark, table.source, paths, table)
     except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file

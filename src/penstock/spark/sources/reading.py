@@ -214,7 +214,7 @@ def _cast_in(frame: DataFrame, value: str, column: Column, options: Mapping[str,
     kind = held.simpleString()
     if column.type.is_nested and column_type(held) != column.type:
         raise RunError(
-            f"column {column.name} is {column_type(held).name} there, and declared as {column.type.name}"
+            f"column {column.name} is {column_type(held).name} in the file, but declared as {column.type.name}"
         )
     if column.type.name == "TIMESTAMP" and kind.split("(")[0] in ("int", "bigint", "float", "double", "decimal"):
         return number_sql(f"try_cast({value} AS DECIMAL(38,9))", options.get("timestamp_unit"))
