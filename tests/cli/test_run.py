@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.sinks.parquet import Parquet
+from penstock.sinks.parquet import ParquetSink
 
 runner = CliRunner()
 TINY = """
@@ -84,7 +84,7 @@ def test_help_has_examples():
 
 
 def test_a_folder_with_results_is_told_before_spark_starts(script, tmp_path):
-    sink = Parquet(tmp_path / "out")
+    sink = ParquetSink(tmp_path / "out")
     sink.open("small", pa.schema([("a", pa.int32())]))
     sink.close()
     command = penstock("run", script, "--out", tmp_path / "out", "--quiet")

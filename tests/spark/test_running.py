@@ -15,7 +15,7 @@ import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
 from penstock.runtime.options import RunOptions
-from penstock.sinks.small import Memory
+from penstock.sinks.memory import MemorySink
 from penstock.spark.backend import spark_runtime
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
@@ -466,7 +466,7 @@ def test_two_units_in_flight(tmp_path, spark):
     """Not the default yet, and right already."""
 
     case = SHAPES["shared_prefix"](6)
-    memory = Memory()
+    memory = MemorySink()
     script = Script.read(case.write(tmp_path))
     options = RunOptions.of(script, drain=True, in_flight=2, batch_rows=150)
     spark_runtime(script, spark, [memory], tmp_path, options).run()

@@ -15,7 +15,7 @@ except ImportError:  # Windows: two runs in one folder are not told apart from a
     fcntl = None  # type: ignore[assignment]
 
 
-class Marker:
+class RunMarker:
     """The file `_running`. The process that writes to the folder has a lock on it, which ends with the process."""
 
     def __init__(self, out: Path) -> None:

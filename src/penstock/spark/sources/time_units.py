@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from penstock.language.statements import StreamDef
-from penstock.spark.sources.parsing import UNIT
+from penstock.spark.sources.text_parser import UNIT
 
 _WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 

@@ -7,13 +7,13 @@ import pyarrow as pa
 from penstock.errors import RunError
 from penstock.language.script import folded
 from penstock.sinks.folder import Manifest, is_older, staged_in
-from penstock.sinks.marker import Marker
+from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import columns_of
 
 _SHOWN = 5
 
 
-def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) -> None:
+def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool) -> None:
     """Raise an error that says what is there and what can be done, unless a run may write to a folder."""
     if overwrite and append:
         raise RunError("results are appended or overwritten, not both")
@@ -45,7 +45,7 @@ def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) ->
     )
 
 
-class Folders:
+class QueryFolders:
     """The folders of queries in an output folder, as file systems compare them that ignore case."""
 
     def __init__(self, out: Path, manifest: Manifest, *, overwrite: bool) -> None:

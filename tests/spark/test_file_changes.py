@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from penstock.spark.sources.changes import Changes
+from penstock.spark.sources.file_changes import FileChanges
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def told():
 
 @pytest.fixture
 def changes(told):
-    return Changes("s", told.append)
+    return FileChanges("s", told.append)
 
 
 def read(changes, path):

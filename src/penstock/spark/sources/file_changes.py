@@ -15,7 +15,7 @@ _CHECKED = 100
 """Files that are checked at each listing, so that it does not cost by what was read before."""
 
 
-class Changes:
+class FileChanges:
     """Remembers the files of a stream that were read last, and warns once of each kind of change."""
 
     def __init__(self, stream: str, tell: Callable[[str], object]) -> None:
