@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.sinks.parquet import Parquet
+from penstock.sinks.parquet import ParquetSink
 
 runner = CliRunner()
 TINY = """
@@ -84,13 +84,13 @@ def test_help_has_examples():
 
 
 def test_a_folder_with_results_is_told_before_spark_starts(script, tmp_path):
-    sink = Parquet(tmp_path / "out")
+    sink = ParquetSink(tmp_path / "out")
     sink.open("small", pa.schema([("a", pa.int32())]))
     sink.close()
     command = penstock("run", script, "--out", tmp_path / "out", "--quiet")
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (result.returncode, result.stdout) == (1, "")
-    assert "holds results already (small): choose another folder" in result.stderr
+    assert "already holds results (small): choose another folder" in result.stderr
     assert "--append" in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -229,7 +229,7 @@ def test_when_java_dies_there_is_a_sentence_and_no_traceback(tmp_path):
     finally:
         process.kill()
     assert process.returncode == 1
-    assert err.splitlines()[-1].startswith("penstock: Spark does not answer any more")
+    assert err.splitlines()[-1].startswith("penstock: Spark no longer answers")
     assert "Traceback" not in err
     assert "py4j" not in err
 

@@ -16,8 +16,8 @@ from penstock.runtime.engine import Engine
 from penstock.runtime.load_control import LoadControl, RunCounters, engine_load, jobs_load, probe_plans
 from penstock.runtime.memory_limit import check_memory, room_rows
 from penstock.shedding.controller import Shedder, SheddingRules
-from penstock.spark.sources.generated import Generated
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.generated import GeneratedSource
 from tests.runtime.duck import Duck
 from tests.runtime.test_drop_boxes import kept_numbers
 
@@ -44,7 +44,7 @@ class Fed:
         self.engine.begin(self.script)
         self.duck, self.row_s = Duck({}), row_s
         context = SourceContext(None, Path(), False, None, 10**6, 0, Path())
-        self.sources = {name: Generated(stream, context) for name, stream in self.script.streams.items()}
+        self.sources = {name: GeneratedSource(stream, context) for name, stream in self.script.streams.items()}
         for source in self.sources.values():
             assert list(source.poll(0, 1)) == []
         self.now = 0.0
@@ -152,7 +152,7 @@ def test_boxes_come_when_the_load_is_too_high_and_go_when_it_falls():
 def test_a_source_says_what_is_due_whether_it_is_read_or_not():
     stream = Script.parse(ONE).streams["s"]
     context = SourceContext(None, Path(), False, None, 10**6, 0, Path())
-    held, read = Generated(stream, context), Generated(stream, context)
+    held, read = GeneratedSource(stream, context), GeneratedSource(stream, context)
     count = 0
     for source in (held, read):
         assert source.offered(0) == 0

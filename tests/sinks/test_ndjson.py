@@ -9,12 +9,12 @@ from decimal import Decimal
 import pyarrow as pa
 
 from penstock.plan.group import QUERY
-from penstock.sinks.ndjson import NdJson
+from penstock.sinks.ndjson import NdjsonSink
 
 
 def lines(table: pa.Table, query: str = "q") -> list[dict]:
     file = io.StringIO()
-    NdJson(file).emit(query, table)
+    NdjsonSink(file).emit(query, table)
 
     def refuse(text):
         raise AssertionError(f"{text} is not JSON")
@@ -68,7 +68,7 @@ def test_every_type():
 def test_rows_of_a_group_go_to_their_queries():
     whose = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.int32()), pa.array(["one", "two"]))
     file = io.StringIO()
-    NdJson(file).emit_group("g", pa.table({QUERY: whose, "v": [1, 2, 3]}))
+    NdjsonSink(file).emit_group("g", pa.table({QUERY: whose, "v": [1, 2, 3]}))
     found = [json.loads(line) for line in file.getvalue().splitlines()]
     assert sorted((each["query"], each["row"]["v"]) for each in found) == [("one", 2), ("two", 1), ("two", 3)]
 

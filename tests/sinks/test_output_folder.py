@@ -15,8 +15,8 @@ import pytest
 
 from penstock.errors import RunError
 from penstock.sinks import folder as layout
-from penstock.sinks import rolling
-from penstock.sinks.parquet import Parquet
+from penstock.sinks import rolling_files
+from penstock.sinks.parquet import ParquetSink
 from penstock.sinks.read import read
 from tests.sinks.test_sinks import AWAY, NAIVE, ROWS, SCHEMA, both_kinds, of_two
 
@@ -28,7 +28,7 @@ def numbers(*values):
 
 
 def opened(folder, *queries, schema=NUMBERS, **options):
-    sink = Parquet(folder, **options)
+    sink = ParquetSink(folder, **options)
     for query in queries:
         sink.open(query, schema)
     return sink
@@ -101,7 +101,7 @@ def test_a_row_is_read_once_also_after_publishing_broke_off(crash, where, tmp_pa
     sink.emit("a", numbers(7))
     if where is not None:
         what, place = where.split()
-        owner = rolling.Rolled if what == "add" else Path
+        owner = rolling_files.RollingFiles if what == "add" else Path
         act, calls = getattr(owner, what), []
 
         def breaking(*arguments, **options):
@@ -131,8 +131,8 @@ def test_a_row_is_read_once_also_after_publishing_broke_off(crash, where, tmp_pa
 def test_any_course_of_runs(seed, tmp_path, monkeypatch):
     """Results of jobs, publishing, merges, clean ends and crashes, in any order: each row is read once, always."""
     random = Random(seed)
-    monkeypatch.setattr(rolling, "_SMALL", random.choice([0, 2000]))
-    monkeypatch.setattr(rolling, "_TIMES", random.choice([0.1, 1, 8]))
+    monkeypatch.setattr(rolling_files, "_SMALL", random.choice([0, 2000]))
+    monkeypatch.setattr(rolling_files, "_TIMES", random.choice([0.1, 1, 8]))
     options = {"roll": random.choice(["1200B", "20KB", "64MB", "1 us"])}
     sink, wanted, number = opened(tmp_path, "a", "b", **options), {"a": [], "b": []}, 0
     sink.publish()  # a run begins with it
@@ -204,7 +204,7 @@ def test_parts_that_come_while_folders_are_listed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("small", [256 * 1024, pytest.param(0, marks=pytest.mark.slow)])
 def test_readers_beside_a_run_that_publishes(small, tmp_path, monkeypatch):
     """`read` finds every row once at any time; so does DuckDB where a query has one file that grows."""
-    monkeypatch.setattr(rolling, "_SMALL", small)
+    monkeypatch.setattr(rolling_files, "_SMALL", small)
     sink = opened(tmp_path, "a", "b")
     sink.emit("a", numbers(0))
     sink.publish()
@@ -240,7 +240,7 @@ def test_readers_beside_a_run_that_publishes(small, tmp_path, monkeypatch):
 
 def test_files_stay_few_and_merging_them_stays_cheap(tmp_path, monkeypatch):
     """A hundred times publishing: files are closed at a size, and what is written is a few times the results."""
-    monkeypatch.setattr(rolling, "_SMALL", 4000)
+    monkeypatch.setattr(rolling_files, "_SMALL", 4000)
     written = []
     replace = Path.replace
     monkeypatch.setattr(Path, "replace", lambda old, new: (written.append(old.stat().st_size), replace(old, new)))
@@ -288,16 +288,19 @@ def of_one(query, number):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ([("v", pa.int64()), ("at", pa.timestamp("us"))], "column v is INT there and BIGINT here"),
-        ([("v", pa.int32())], "column at is TIMESTAMP there and missing here"),
-        ([*SCHEMA, pa.field("w", pa.int8())], "column w is missing there and TINYINT here"),
-        ([("at", pa.timestamp("us")), ("v", pa.int32())], "columns are in the order v, at there and at, v here"),
+        ([("v", pa.int64()), ("at", pa.timestamp("us"))], "column v was INT and is now BIGINT"),
+        ([("v", pa.int32())], "column at was TIMESTAMP and is now missing"),
+        ([*SCHEMA, pa.field("w", pa.int8())], "column w was missing and is now TINYINT"),
+        (
+            [("at", pa.timestamp("us")), ("v", pa.int32())],
+            "the columns were in the order v, at and are now in the order at, v",
+        ),
     ],
 )
 def test_results_that_do_not_fit_are_not_appended(columns, said, tmp_path):
     opened(tmp_path, "q", schema=SCHEMA).close()
     before = snapshot(tmp_path)
-    sink = Parquet(tmp_path, append=True)
+    sink = ParquetSink(tmp_path, append=True)
     with pytest.raises(RunError, match=f"query q cannot be appended to its results in .*: {said}"):
         sink.open("q", pa.schema(columns))
     sink.release()
@@ -310,10 +313,10 @@ def snapshot(folder):
 
 def test_a_folder_with_results_is_refused_and_overwritten_only_when_a_run_begins(tmp_path):
     opened(tmp_path, "q").close()
-    with pytest.raises(RunError, match=r"holds results already \(q\): choose another folder, add to .*--append"):
-        Parquet(tmp_path)
+    with pytest.raises(RunError, match=r"already holds results \(q\): choose another folder, add to .*--append"):
+        ParquetSink(tmp_path)
     with pytest.raises(RunError, match="appended or overwritten, not both"):
-        Parquet(tmp_path, append=True, overwrite=True)
+        ParquetSink(tmp_path, append=True, overwrite=True)
     before = snapshot(tmp_path)
     opened(tmp_path, "p", "q", overwrite=True, schema=SCHEMA).release()  # a script that turned out wrong
     assert snapshot(tmp_path) == before
@@ -333,7 +336,7 @@ def test_nothing_is_removed_that_penstock_did_not_write(tmp_path):
         (ours / place).write_text(place)
     before = snapshot(ours)
     sink = opened(ours, "q", overwrite=True)
-    with pytest.raises(RunError, match=r"Documents is there already, and Penstock did not write it"):
+    with pytest.raises(RunError, match=r"Documents already exists and was not written by Penstock"):
         sink.open("Documents", NUMBERS)
     sink.emit("q", numbers(1))
     sink.close()
@@ -360,8 +363,8 @@ def test_a_manifest_that_names_other_folders_removes_nothing_there(tmp_path):
 CRASHING = """
 import os, sys
 import pyarrow as pa
-from penstock.sinks.parquet import Parquet
-sink = Parquet(sys.argv[1])
+from penstock.sinks.parquet import ParquetSink
+sink = ParquetSink(sys.argv[1])
 for query in "ab":
     sink.open(query, pa.schema([("n", pa.int32())]))
 names = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), ["a", "b"])
@@ -380,13 +383,13 @@ def test_a_run_that_broke_off_can_be_read_and_appended_to(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "here\n"
         for options in ({}, {"append": True}, {"overwrite": True}):
-            with pytest.raises(RunError, match=r"another run writes to .* \(since 20.*UTC\)"):
-                Parquet(tmp_path, **options)
+            with pytest.raises(RunError, match=r"another run is writing to .* \(since 20.*UTC\)"):
+                ParquetSink(tmp_path, **options)
         process.communicate("")
     assert process.returncode == 9
-    said = r"a run that broke off, begun 20.* UTC \(a, b, 1 file of them not published yet\): .*--append.*--over"
+    said = r"a run that did not finish, started 20.* UTC \(a, b; 1 file not published yet\): .*--append.*--over"
     with pytest.raises(RunError, match=said):
-        Parquet(tmp_path)
+        ParquetSink(tmp_path)
     assert found(tmp_path, "a") == [1, 2]
     assert in_duckdb(tmp_path, "a") == [1]
     assert in_duckdb(tmp_path, "*") == [1]
@@ -401,7 +404,7 @@ def test_a_run_that_broke_off_can_be_read_and_appended_to(tmp_path):
 
 
 def test_a_run_that_came_and_went_while_another_started(tmp_path):
-    waiting, refused = Parquet(tmp_path, append=True), Parquet(tmp_path)
+    waiting, refused = ParquetSink(tmp_path, append=True), ParquetSink(tmp_path)
     first = opened(tmp_path, "a")
     first.emit("a", numbers(1))
     first.close()
@@ -410,7 +413,7 @@ def test_a_run_that_came_and_went_while_another_started(tmp_path):
     assert found(tmp_path, "a") == [1, 2]
     waiting.close()
     assert in_duckdb(tmp_path, "a") == [1, 2]
-    with pytest.raises(RunError, match="holds results already"):
+    with pytest.raises(RunError, match="already holds results"):
         refused.open("a", NUMBERS)
 
 
@@ -436,13 +439,13 @@ def test_results_of_an_older_penstock_can_be_read_and_are_left_alone(tmp_path):
     before = snapshot(tmp_path)
     for options in ({}, {"append": True}, {"overwrite": True}):
         with pytest.raises(RunError, match="results without a manifest"):
-            Parquet(tmp_path, **options)
+            ParquetSink(tmp_path, **options)
     assert snapshot(tmp_path) == before
 
 
 def test_names_that_a_file_system_may_take_for_one(tmp_path):
     opened(tmp_path, "straße").close()
-    sink = Parquet(tmp_path, append=True)
+    sink = ParquetSink(tmp_path, append=True)
     with pytest.raises(RunError, match="STRASSE would share the folder of query straße"):
         sink.open("STRASSE", NUMBERS)
     sink.release()
@@ -451,8 +454,8 @@ def test_names_that_a_file_system_may_take_for_one(tmp_path):
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="is a file; results need a folder"):
-        Parquet(tmp_path / "file")
+        ParquetSink(tmp_path / "file")
     with pytest.raises(RunError, match=r"results cannot be written to .*: Not a directory"):
-        Parquet(tmp_path / "file" / "below")
+        ParquetSink(tmp_path / "file" / "below")
     with pytest.raises(RunError, match="no folder"):
         read(tmp_path / "file", "q")

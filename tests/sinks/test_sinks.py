@@ -7,7 +7,9 @@ import pyarrow as pa
 from rich.console import Console
 
 from penstock.runtime.admission import REJECTED
-from penstock.sinks.small import Called, Memory, Screen
+from penstock.sinks.callback import CallbackSink
+from penstock.sinks.memory import MemorySink
+from penstock.sinks.screen import ScreenSink
 
 SCHEMA = pa.schema([("v", pa.int32()), ("at", pa.timestamp("us", "UTC"))])
 ROWS = pa.table([[1, 2], [datetime(2026, 1, 1, tzinfo=UTC), None]], schema=SCHEMA)
@@ -52,8 +54,8 @@ def both_kinds():
 
 def test_parts_may_differ_in_what_may_be_null():
     schema, parts, rows = both_kinds()
-    memory, seen = Memory(), []
-    for sink in (memory, Called(lambda query, rows: seen.append(rows))):
+    memory, seen = MemorySink(), []
+    for sink in (memory, CallbackSink(lambda query, rows: seen.append(rows))):
         sink.open("q", schema)
         sink.open("none", schema)
         for part in parts:
@@ -67,16 +69,16 @@ def test_parts_may_differ_in_what_may_be_null():
 
 def test_the_screen_shows_a_few_rows_and_says_how_many_more():
     written = io.StringIO()
-    screen = Screen(Console(file=written, width=100), most=1)
+    screen = ScreenSink(Console(file=written, width=100), most=1)
     screen.open("q", SCHEMA)
     screen.emit("q", pa.table({"v": ["[red]x", "y", "z"]}))
     screen.reject("s", AWAY)
     screen.close()
-    assert written.getvalue().splitlines() == ["q  v=[red]x", "q  and 2 more", "s: 1 rows turned away: older"]
+    assert written.getvalue().splitlines() == ["q  v=[red]x", "q  and 2 more", "s: 1 row rejected: older"]
 
 
 def test_memory_goes_on_where_a_query_of_the_name_ended():
-    memory = Memory()
+    memory = MemorySink()
     memory.open("q", SCHEMA)
     assert memory.results["q"].num_rows == 0
     memory.emit("q", ROWS)
@@ -86,7 +88,7 @@ def test_memory_goes_on_where_a_query_of_the_name_ended():
 
 def test_a_function_is_called_with_times_in_utc():
     seen = []
-    called = Called(lambda query, rows: seen.append((query, rows.to_pylist())))
+    called = CallbackSink(lambda query, rows: seen.append((query, rows.to_pylist())))
     called.open("q", SCHEMA)
     called.emit("q", ROWS.slice(0, 1))
     assert seen == [("q", [{"v": 1, "at": datetime(2026, 1, 1)}])]
@@ -101,8 +103,8 @@ def of_two(*rows):
 
 
 def test_memory_and_functions_tell_the_queries_of_a_group_apart():
-    memory, seen = Memory(), []
-    called = Called(lambda query, rows: seen.append((query, rows["n"].to_pylist())))
+    memory, seen = MemorySink(), []
+    called = CallbackSink(lambda query, rows: seen.append((query, rows["n"].to_pylist())))
     for sink in (memory, called):
         for query in "ab":
             sink.open(query, pa.schema([pa.field("n", pa.int32())]))
@@ -114,5 +116,5 @@ def test_memory_and_functions_tell_the_queries_of_a_group_apart():
 def test_the_screen_shows_times_that_python_has_no_date_for():
     written = io.StringIO()
     far = pa.array([253_402_300_800_000_000], pa.timestamp("us", "UTC"))  # the year 10000
-    Screen(Console(file=written, width=100)).emit("q", pa.table({"t": far}))
+    ScreenSink(Console(file=written, width=100)).emit("q", pa.table({"t": far}))
     assert written.getvalue() == "q  t=253402300800000000\n"

@@ -63,7 +63,7 @@ def feeds(monkeypatch):
     """The sources of the streams of a run, by name."""
     opened: dict[str, Fed] = {}
     monkeypatch.setattr(
-        "penstock.runtime.loop.opened_source",
+        "penstock.spark.backend.opened_source",
         lambda stream, context: opened.setdefault(stream.name, Fed(stream, context)),
     )
     return opened

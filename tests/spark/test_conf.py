@@ -58,8 +58,8 @@ def test_what_is_given_overrides_defaults_and_not_what_penstock_needs():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"sql.shuffle": "1"}, "'sql.shuffle' is not a setting of Spark"),
-        ({"spark.sql.session.timeZone": "CET"}, "is 'UTC' in every run"),
+        ({"sql.shuffle": "1"}, "'sql.shuffle' is not a Spark setting"),
+        ({"spark.sql.session.timeZone": "CET"}, "is always 'UTC' in Penstock"),
         ({HEAP: "4x"}, "spark.driver.memory: '4x' is not an amount of memory; expected e.g. 4g or 512m"),
         ({HEAP: "0"}, "is not an amount of memory"),
         ({HEAP: "200m"}, "Spark does not start with 200m"),
@@ -83,7 +83,7 @@ def test_java_keeps_its_heap(monkeypatch):
     conf = {HEAP: "9g"}
     session._keep_heap(conf, {})
     assert conf == {HEAP: "1g"}
-    with pytest.raises(RunError, match="runs in this process already, with 1g; 2g needs a new process"):
+    with pytest.raises(RunError, match="is already running in this process, with 1g; 2g needs a new process"):
         session._keep_heap({}, {HEAP: "2g"})
 
 

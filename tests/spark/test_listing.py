@@ -5,15 +5,15 @@ import time
 from pathlib import Path
 
 from penstock.language import Script
-from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.files import FileSource
 
 
-def opened(spark, folder: Path, pattern: str = "", drain: bool = True) -> Files:
+def opened(spark, folder: Path, pattern: str = "", drain: bool = True) -> FileSource:
     script = Script.parse(
         f"CREATE STREAM s (v INT) FROM files WITH (path = '{folder / pattern}', format = 'json');", folder=folder
     )
-    return Files(script.streams["s"], SourceContext(spark, folder, drain, None, 50_000, 0, folder))
+    return FileSource(script.streams["s"], SourceContext(spark, folder, drain, None, 50_000, 0, folder))
 
 
 def test_thousands_of_small_files_are_one_job(spark, tmp_path):

@@ -90,5 +90,5 @@ def test_the_summary_has_reasons_and_says_that_most_rows_were_rejected(run):
 
 
 def test_reasons_and_units_are_told_as_they_come(run):
-    assert any("taken for seconds since 1970" in event for event in run[1])
+    assert any("read as seconds since 1970" in event for event in run[1])
     assert sum("rejected" in event for event in run[1]) == 2

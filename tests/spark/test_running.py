@@ -15,7 +15,7 @@ import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
 from penstock.runtime.options import RunOptions
-from penstock.sinks.small import Memory
+from penstock.sinks.memory import MemorySink
 from penstock.spark.backend import spark_runtime
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
@@ -432,7 +432,7 @@ def test_a_policy_that_knows_the_future_does_with_what_was_measured(spark):
 def test_results_are_not_mixed_with_older_ones(tmp_path, spark):
     script = FIVE_ROWS
     ps.run(script, spark=spark, drain=True, out=tmp_path)
-    with pytest.raises(RunError, match="holds results already"):
+    with pytest.raises(RunError, match="already holds results"):
         ps.run(script, spark=spark, drain=True, out=tmp_path)
     ps.run(script, spark=spark, drain=True, out=tmp_path, overwrite=True)
     assert ps.read(tmp_path, "values").num_rows == 5
@@ -466,7 +466,7 @@ def test_two_units_in_flight(tmp_path, spark):
     """Not the default yet, and right already."""
 
     case = SHAPES["shared_prefix"](6)
-    memory = Memory()
+    memory = MemorySink()
     script = Script.read(case.write(tmp_path))
     options = RunOptions.of(script, drain=True, in_flight=2, batch_rows=150)
     spark_runtime(script, spark, [memory], tmp_path, options).run()

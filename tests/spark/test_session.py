@@ -46,7 +46,7 @@ def test_versions(answer, version, tmp_path, monkeypatch):
 
 def test_a_home_without_java(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(RunError, match="JAVA_HOME is set, and has none"):
+    with pytest.raises(RunError, match="JAVA_HOME is set, but has no Java"):
         check_java()
 
 

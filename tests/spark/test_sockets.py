@@ -11,8 +11,8 @@ import pytest
 import penstock.spark as ps
 from penstock.language import Script
 from penstock.runtime.memory_limit import buffer_bytes
-from penstock.spark.sources import lines
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources import socket as socket_source
+from penstock.spark.sources.context import SourceContext
 
 BUFFER = 64 * 1024
 ROWS = 600_000
@@ -29,11 +29,11 @@ def port():
 @pytest.fixture
 def source(port, tmp_path, monkeypatch):
     """A socket source whose lines are not parsed, with what it told."""
-    monkeypatch.setattr(lines, "parsed", lambda spark, texts, *_: pa.table({"line": texts}))
+    monkeypatch.setattr(socket_source, "parsed", lambda spark, texts, *_: pa.table({"line": texts}))
     told: list[str] = []
     context = SourceContext(None, Path(), True, None, 50_000, 0, tmp_path, told.append, BUFFER)
     script = Script.parse(f"CREATE STREAM s (v INT) FROM socket WITH (port = {port}, format = 'csv');")
-    opened = lines.Lines(script.streams["s"], context)
+    opened = socket_source.SocketSource(script.streams["s"], context)
     yield opened, told
     opened.close()
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from penstock.language import Script
-from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import SourceContext
-from penstock.spark.sources.structured import Structured
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.files import FileSource
+from penstock.spark.sources.structured import StructuredSource
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def ended(tmp_path):
     context = SourceContext(None, tmp_path, True, None, 100, 1000, tmp_path)
     (tmp_path / "batch=0").mkdir()
     os.utime(tmp_path, (1, 1))
-    source = Structured.__new__(Structured)
-    Files.__init__(source, stream, context, tmp_path)
+    source = StructuredSource.__new__(StructuredSource)
+    FileSource.__init__(source, stream, context, tmp_path)
     source._landing = tmp_path
     source._query = SimpleNamespace(isActive=False, exception=lambda: None)
     source._list()

@@ -14,7 +14,7 @@ from penstock.bench.machine import described
 from penstock.language.script import Script
 from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import Summary
-from penstock.sinks.small import Memory
+from penstock.sinks.memory import MemorySink
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 
@@ -65,7 +65,7 @@ def measured(seconds: float, repeat: int, on_stage: Callable[[str], object]) -> 
             for optimize in (True, False):
                 order = "the optimizer's order" if optimize else "the order written"
                 on_stage(f"{order}, run {turn} of {repeat}" if turn > 0 else f"{order}, to warm up")
-                sink = Memory()
+                sink = MemorySink()
                 program = script(seconds, optimize=optimize)
                 options = RunOptions.of(program, drain=True)
                 summary = spark_runtime(program, spark, [sink], Path(folder), options).run()

@@ -11,7 +11,7 @@ from penstock.formats.json_rows import plain_rows
 from penstock.runtime.sink import Sink
 
 
-class NdJson(Sink):
+class NdjsonSink(Sink):
     """Writes ``{"query": "fast", "row": {"v": 1}}`` for every result; a column may be called `query`, too.
 
     Times are in UTC, as in 2026-01-31T12:00:00Z. What JSON has no number for is a string: decimals, NaN and the

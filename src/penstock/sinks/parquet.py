@@ -16,7 +16,6 @@ from penstock.plan.group import QUERY
 from penstock.runtime.groups import split
 from penstock.runtime.rejections import rejected_lines
 from penstock.runtime.sink import Sink
-from penstock.sinks.appending import Folders, check_columns, check_usable
 from penstock.sinks.folder import (
     GROUPS,
     RECENT,
@@ -30,15 +29,16 @@ from penstock.sinks.folder import (
     remove_unfinished,
     staged_in,
 )
-from penstock.sinks.marker import Marker, now
-from penstock.sinks.rolling import Rolled, unfinished_in
+from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
+from penstock.sinks.rolling_files import RollingFiles, unfinished_in
+from penstock.sinks.run_marker import RunMarker, now
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
 
 _TOGETHER = 64 * 1000 * 1000
 """Bytes of parts that are published together: so much is in memory at a time."""
 
 
-class Parquet(Sink):
+class ParquetSink(Sink):
     """Writes results to ``folder/NAME/*.parquet``; a file is there as a whole or not at all.
 
     The results of a job are written to one file at once, in ``_recent`` or, for a group, ``_groups``, where `read`
@@ -55,9 +55,9 @@ class Parquet(Sink):
         self._overwrite, self._append = overwrite, append
         self._roll = Roll() if roll is None else Roll.of(roll)
         self._schemas = Schemas()
-        self._places: dict[str, Rolled] = {}
+        self._places: dict[str, RollingFiles] = {}
         self._number = 0
-        self._marker = Marker(self._folder)
+        self._marker = RunMarker(self._folder)
         self._opened = self._begun = self._ended = False
         self._lock, self._publishing = RLock(), RLock()
         self._look()
@@ -67,7 +67,7 @@ class Parquet(Sink):
         with self._guarded():
             check_usable(self._folder, self._marker, overwrite=self._overwrite, append=self._append)
             self._manifest = Manifest.read(self._folder)
-            self._folders = Folders(self._folder, self._manifest, overwrite=self._overwrite)
+            self._folders = QueryFolders(self._folder, self._manifest, overwrite=self._overwrite)
             self._folder.mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
@@ -177,9 +177,9 @@ class Parquet(Sink):
         for each in together:
             each.path.unlink()
 
-    def _rolled(self, place: str) -> Rolled:
+    def _rolled(self, place: str) -> RollingFiles:
         if place not in self._places:
-            self._places[place] = Rolled(self._folder, place, self._roll, time.time)
+            self._places[place] = RollingFiles(self._folder, place, self._roll, time.time)
         return self._places[place]
 
     def _schema(self, place: str) -> pa.Schema | None:

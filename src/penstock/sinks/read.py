@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from penstock.errors import RunError, nearest
 from penstock.plan.group import QUERY
 from penstock.sinks.folder import GROUPS, Manifest, PartId, parts_in, staged_in
-from penstock.sinks.rolling import Note
+from penstock.sinks.rolling_files import HeldParts
 from penstock.sinks.schemas import fitted, plain, schema_of
 
 _TRIES = 100
@@ -50,13 +50,13 @@ def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
         tables = [rows for note, rows in published if not any(other.holds(note) for other, _ in published)]
         tables += [rows for part, rows in staged if part > until]
         return pa.concat_tables([schema.empty_table(), *(fitted(rows, schema) for rows in tables)])
-    raise RunError(f"the files of query {query!r} change all the time; try again")
+    raise RunError(f"the files of query {query!r} keep changing while they are read; try again")
 
 
-def _published(place: Path) -> Iterator[tuple[Note, pa.Table]]:
+def _published(place: Path) -> Iterator[tuple[HeldParts, pa.Table]]:
     for _, path in parts_in(place):
         with pq.ParquetFile(path) as file:
-            note = Note.of(file)
+            note = HeldParts.of(file)
             if note is not None:
                 yield note, file.read()
 

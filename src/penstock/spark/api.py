@@ -19,9 +19,11 @@ from penstock.runtime.options import Listeners, RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.stages import Stages
 from penstock.runtime.summary import Summary
-from penstock.sinks.ndjson import NdJson
-from penstock.sinks.parquet import Parquet
-from penstock.sinks.small import Callback, Called, Memory, Screen
+from penstock.sinks.callback import Callback, CallbackSink
+from penstock.sinks.memory import MemorySink
+from penstock.sinks.ndjson import NdjsonSink
+from penstock.sinks.parquet import ParquetSink
+from penstock.sinks.screen import ScreenSink
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import LOCAL, prepared, spark_session
 
@@ -29,7 +31,7 @@ from penstock.spark.session import LOCAL, prepared, spark_session
 class Running:
     """A script that runs in the background. Use it in a `with` statement, or call `stop` or `wait`."""
 
-    def __init__(self, runtime: Runtime, memory: Memory | None) -> None:
+    def __init__(self, runtime: Runtime, memory: MemorySink | None) -> None:
         self._runtime = runtime
         self.memory = memory
         self._summary: Summary | None = None
@@ -65,7 +67,7 @@ class Running:
     def results(self) -> Mapping[str, pa.Table]:
         """Results so far by query, where they are kept in memory."""
         if self.memory is None:
-            raise RunError("results are not kept in memory: they went where `out` or `on_rows` says")
+            raise RunError("results are not kept in memory: they went to `out`, `on_rows` or `show`")
         return self.memory.results
 
     @property
@@ -207,14 +209,14 @@ def _check_keywords(keywords: RunKeywords) -> None:
 
 def _opened(
     stack: ExitStack, script: Script | str | Path, stages: Stages, keywords: RunKeywords
-) -> tuple[Runtime, Memory | None]:
+) -> tuple[Runtime, MemorySink | None]:
     """Return the runtime of a script, and where its results are kept if they are kept in memory."""
     program = read_script(script)
     given: dict[str, Any] = dict(keywords)
     options = RunOptions.of(program, **{name: given[name] for name in _FOR_OPTIONS if name in given})
     told = {name: given[name] for name in _FOR_LISTENERS if given.get(name) is not None}
     sinks = _opened_sinks(stack, program, keywords)
-    memory = next((sink for sink in sinks if isinstance(sink, Memory)), None)
+    memory = next((sink for sink in sinks if isinstance(sink, MemorySink)), None)
     spark = _opened_session(stack, stages, keywords)
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
     return spark_runtime(program, spark, sinks, scratch, options, Listeners(**told, on_stage=stages)), memory
@@ -225,14 +227,14 @@ def _opened_sinks(stack: ExitStack, script: Script, keywords: RunKeywords) -> li
     out, on_rows, show = keywords.get("out"), keywords.get("on_rows"), keywords.get("show")
     if out is not None:
         overwrite, append = keywords.get("overwrite", False), keywords.get("append", False)
-        files = Parquet(out, overwrite=overwrite, append=append, roll=script.settings.get("roll"))
+        files = ParquetSink(out, overwrite=overwrite, append=append, roll=script.settings.get("roll"))
         stack.callback(files.release)
         sinks.append(files)
     if on_rows is not None:
-        sinks.append(Called(on_rows))
+        sinks.append(CallbackSink(on_rows))
     if show:
-        sinks.append(NdJson() if show == "ndjson" else Screen())
-    return sinks or [Memory()]
+        sinks.append(NdjsonSink() if show == "ndjson" else ScreenSink())
+    return sinks or [MemorySink()]
 
 
 def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> SparkSession:
@@ -241,7 +243,7 @@ def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> 
     if spark is None and master is None and remote is None:
         spark = SparkSession.getActiveSession()
     if spark is not None and conf:
-        raise RunError("conf is for a session that the run starts; the one that runs has its settings already")
+        raise RunError("conf is for a session that the run starts; the session in use already has its settings")
     if spark is not None:
         stack.enter_context(prepared(spark))
         return spark

@@ -19,11 +19,11 @@ from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 from penstock.spark.driver_memory import RESULTS_SHARE
 from penstock.spark.job import JobBuilder
-from penstock.spark.prepare import loaded_tables
 from penstock.spark.query_checks import QueryChecks
 from penstock.spark.session import check_alive, explained, heap_of, slots_of
 from penstock.spark.sources import opened_source
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.tables import loaded_tables
 
 
 class SparkBackend:

@@ -17,8 +17,8 @@ from penstock.language.names import named, quoted
 from penstock.plan.columns import numbers
 from penstock.plan.steps import seq
 from penstock.runtime.result_limits import Limit
-from penstock.spark.declared import column_type
-from penstock.spark.guarded import fetched
+from penstock.spark.fetch import fetched
+from penstock.spark.types import column_type
 
 MOST_TOGETHER = 32
 """Results made in one pass: the code of a longer one is too long for the JVM to compile well."""

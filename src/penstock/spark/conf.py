@@ -64,11 +64,11 @@ def check_conf(given: Mapping[str, str], remote: str | None = None) -> None:
     """Raise if a setting cannot be: one that Penstock makes itself, or a heap that Spark does not start with."""
     for key, value in given.items():
         if not re.fullmatch(r"spark\.\S+", key):
-            raise RunError(f"{key!r} is not a setting of Spark; expected e.g. spark.sql.shuffle.partitions")
+            raise RunError(f"{key!r} is not a Spark setting; expected e.g. spark.sql.shuffle.partitions")
         if key in SESSION_SETTINGS and value != SESSION_SETTINGS[key]:
-            raise RunError(f"{key} is {SESSION_SETTINGS[key]!r} in every run, and cannot be {value!r}")
+            raise RunError(f"{key} is always {SESSION_SETTINGS[key]!r} in Penstock and cannot be {value!r}")
         if remote is not None and not remote.startswith("local") and key in (HEAP, MAX_RESULT, PACKAGES):
-            raise RunError(f"{key} belongs to the Spark Connect server: set it where that is started")
+            raise RunError(f"{key} belongs to the Spark Connect server: set it when you start the server")
     for key in (HEAP, MAX_RESULT):
         if key in given and not (key == MAX_RESULT and given[key] == "0"):
             try:

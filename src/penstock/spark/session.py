@@ -25,8 +25,8 @@ LOCAL = "local[*]"
 """Where Spark runs if nobody says: here, with as many threads as there are cores."""
 
 _JAVA_HELP = (
-    "To get it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
-    "dnf install java-17-openjdk-headless (Fedora), brew install openjdk@17 (macOS); or point JAVA_HOME at one"
+    "To install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
+    "dnf install java-17-openjdk-headless (Fedora), brew install openjdk@17 (macOS); or set JAVA_HOME"
 )
 
 
@@ -51,11 +51,11 @@ def check_java() -> None:
     """Raise unless there is a Java that Spark can run on."""
     path, version = java_version()
     if path is None:
-        found = "JAVA_HOME is set, and has none" if os.environ.get("JAVA_HOME") else "no Java was found"
+        found = "JAVA_HOME is set, but has no Java" if os.environ.get("JAVA_HOME") else "no Java was found"
     elif version is None:
-        found = f"the one at {path} does not say its version"
+        found = f"the version of {path} is unknown"
     elif version < LEAST_JAVA:
-        found = f"the one at {path} is {version}"
+        found = f"{path} is version {version}"
     else:
         return
     raise RunError(f"Spark needs Java {LEAST_JAVA} or newer; {found}. {_JAVA_HELP}")
@@ -79,7 +79,7 @@ def spark_session(
         raise RunError("give a master or a remote, not both")
     check_reachable(remote or master or "")
     if SparkSession.getActiveSession() is not None:
-        raise RunError("a Spark session runs in this process already: pass it on with spark=…, or stop it first")
+        raise RunError("a Spark session already runs in this process: pass it with spark=…, or stop it first")
     if remote is None or remote.startswith("local"):
         check_java()
     where = master or LOCAL
@@ -130,7 +130,7 @@ def _keep_heap(conf: dict[str, str], given: Mapping[str, str]) -> None:
     had = _started[HEAP]
     if HEAP in given and given[HEAP] != had:
         raise RunError(
-            f"{HEAP}: Spark's Java runs in this process already, with {had or 'its default'}; "
+            f"{HEAP}: Spark's Java is already running in this process, with {had or 'its default'}; "
             f"{given[HEAP]} needs a new process"
         )
     conf.pop(HEAP, None)
@@ -154,7 +154,7 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
         def said() -> str:
             file.seek(0)
             lines = without_stacks(file.read()[-20_000:].decode(errors="replace"))
-            return "\nSpark said:\n  " + "\n  ".join(lines[-6:]) if lines else ""
+            return "\nSpark's last messages:\n  " + "\n  ".join(lines[-6:]) if lines else ""
 
         try:
             yield said
@@ -244,12 +244,12 @@ def check_alive(spark: SparkSession) -> None:
     try:
         spark.range(1).count()
     except OSError as error:
-        raise RunError("Spark does not answer any more: its process has ended") from error
+        raise RunError("Spark no longer answers: its process has ended") from error
     except Exception as error:
-        raise RunError(f"Spark does not answer any more: {explained(error)}") from error
+        raise RunError(f"Spark no longer answers: {explained(error)}") from error
 
 
-_HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) is NULL there"}
+_HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) returns NULL instead"}
 """What a script can do about some of Spark's conditions."""
 
 

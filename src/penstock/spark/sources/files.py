@@ -13,10 +13,11 @@ from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW, Arrived
 from penstock.spark.session import check_alive, explained
-from penstock.spark.sources.changes import Changes
-from penstock.spark.sources.reading import UnreadableError, read_files, signature
-from penstock.spark.sources.source import SourceContext
-from penstock.spark.sources.units import TimeUnit
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.file_changes import FileChanges
+from penstock.spark.sources.read_files import read_files, signature
+from penstock.spark.sources.text_files import UnreadableError
+from penstock.spark.sources.time_units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
 _FILES_AT_ONCE = 5000
@@ -27,7 +28,7 @@ _LISTING_SHARE = 0.02
 _SUFFIXES = (".tmp", ".crc", ".inprogress")
 
 
-class Files:
+class FileSource:
     """Rows of files. Files whose names begin with . or _ are somebody's work in progress and are left alone."""
 
     buffer_bytes = held_bytes = 0  # what was not asked for is in its file
@@ -45,7 +46,7 @@ class Files:
         self._stopped = False
         self._has_time = stream.timestamp is not None
         self._unit = TimeUnit(stream, context.tell)
-        self._changes = Changes(stream.name, context.tell)
+        self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
         self._look_again = 0.0
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import Micros, arrow_type
 from penstock.runtime.admission import Arrived
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources.context import SourceContext
 from penstock.workloads import Arrivals, Bursty, Poisson, Trace, made_rows
 
 _BLOCK = 8192
@@ -37,7 +37,7 @@ def process_of(stream: StreamDef, context: SourceContext) -> Arrivals:
     return makers[stream.source](stream.options)
 
 
-class Generated:
+class GeneratedSource:
     """A generated stream: times begin at the start, and `speed` makes the clock faster."""
 
     buffer_bytes = held_bytes = 0  # rows are made when they are asked for

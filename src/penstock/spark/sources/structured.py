@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 from penstock.spark.session import explained
-from penstock.spark.sources.files import Files
-from penstock.spark.sources.source import SourceContext
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.files import FileSource
 
 _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 
 
-class Structured(Files):
+class StructuredSource(FileSource):
     """Rows of a Structured Streaming source, through ``landing/batch=ID``. A batch that comes twice overwrites."""
 
     def __init__(self, stream: StreamDef, context: SourceContext) -> None:

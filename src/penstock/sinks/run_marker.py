@@ -15,7 +15,7 @@ except ImportError:  # Windows: two runs in one folder are not told apart from a
     fcntl = None  # type: ignore[assignment]
 
 
-class Marker:
+class RunMarker:
     """The file `_running`. The process that writes to the folder has a lock on it, which ends with the process."""
 
     def __init__(self, out: Path) -> None:
@@ -67,7 +67,7 @@ class Marker:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RunError(
-                f"another run writes to {self._path.parent} (since {self.since}): choose another folder, "
+                f"another run is writing to {self._path.parent} (since {self.since}): choose another folder, "
                 "or wait until it ends"
             ) from error
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from penstock.language.statements import StreamDef
-from penstock.spark.sources.parsing import UNIT
+from penstock.spark.sources.text_parser import UNIT
 
 _WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
@@ -32,6 +32,6 @@ class TimeUnit:
     def _sentence(self, unit: str) -> str:
         name = self._stream.time_column
         return (
-            f"stream {self._stream.name}: numbers in {name} are taken for {_WORDS[unit]} since 1970, by their "
-            f"size; timestamp_unit = '{unit}' makes sure"
+            f"stream {self._stream.name}: numbers in {name} are read as {_WORDS[unit]} since 1970, judging by "
+            f"their size; set timestamp_unit = '{unit}' to make this explicit"
         )

@@ -13,9 +13,9 @@ from penstock.formats.layout import layout_of
 from penstock.formats.texts import LONGEST_RECORD, broken, without_blanks
 from penstock.language.statements import StreamDef
 from penstock.runtime.admission import Arrived
-from penstock.spark.sources.parsing import parsed
-from penstock.spark.sources.source import SourceContext
-from penstock.spark.sources.units import TimeUnit
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.text_parser import parsed
+from penstock.spark.sources.time_units import TimeUnit
 
 _RECEIVED = 32768
 _LOOK_S = 0.2
@@ -23,7 +23,7 @@ _ALONE = 5
 """Looks without anybody connected after which a drained stream has ended."""
 
 
-class Lines:
+class SocketSource:
     """Rows from a socket, one a line, as JSON or CSV.
 
     What was received waits in a buffer of limited size. When that is full nothing more is received, and TCP lets

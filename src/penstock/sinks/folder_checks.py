@@ -7,13 +7,13 @@ import pyarrow as pa
 from penstock.errors import RunError
 from penstock.language.script import folded
 from penstock.sinks.folder import Manifest, is_older, staged_in
-from penstock.sinks.marker import Marker
+from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import columns_of
 
 _SHOWN = 5
 
 
-def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) -> None:
+def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool) -> None:
     """Raise an error that says what is there and what can be done, unless a run may write to a folder."""
     if overwrite and append:
         raise RunError("results are appended or overwritten, not both")
@@ -21,8 +21,8 @@ def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) ->
         raise RunError(f"{out} is a file; results need a folder")
     if is_older(out):
         raise RunError(
-            f"{out} holds results without a manifest, as an older Penstock wrote them: choose another folder, or "
-            "remove them yourself. penstock.read reads them"
+            f"{out} holds results without a manifest, written by an older Penstock: choose another folder, or "
+            "remove them yourself. penstock.read can read them"
         )
     marker.check_free()
     manifest = Manifest.read(out)
@@ -33,19 +33,19 @@ def check_usable(out: Path, marker: Marker, *, overwrite: bool, append: bool) ->
     listed = ", ".join(names[:_SHOWN]) + more
     if marker.since is None:
         raise RunError(
-            f"{out} holds results already ({listed}): choose another folder, add to them (--append), "
+            f"{out} already holds results ({listed}): choose another folder, add to them (--append), "
             "or remove them (--overwrite)"
         )
     waiting = len(staged_in(out))
-    unpublished = f", {waiting:,} file{'s' * (waiting > 1)} of them not published yet" if waiting else ""
+    unpublished = f"; {waiting:,} file{'s' * (waiting > 1)} not published yet" if waiting else ""
     raise RunError(
-        f"{out} holds results of a run that broke off, begun {marker.since} ({listed}{unpublished}): "
+        f"{out} holds results of a run that did not finish, started {marker.since} ({listed}{unpublished}): "
         "choose another folder, publish them and add to them (--append), or remove them (--overwrite). "
-        "penstock.read reads them as they are"
+        "penstock.read can read them as they are"
     )
 
 
-class Folders:
+class QueryFolders:
     """The folders of queries in an output folder, as file systems compare them that ignore case."""
 
     def __init__(self, out: Path, manifest: Manifest, *, overwrite: bool) -> None:
@@ -64,7 +64,7 @@ class Folders:
             )
         if key not in self._ours and (self._out / query).exists():
             raise RunError(
-                f"{self._out / query} is there already, and Penstock did not write it: choose another folder for "
+                f"{self._out / query} already exists and was not written by Penstock: choose another folder for "
                 "results, or another name for the query"
             )
         self._ours[key] = self._taken[key] = query
@@ -77,10 +77,10 @@ def check_columns(out: Path, query: str, manifest: Manifest, schema: pa.Schema) 
         return
     for name in [*there, *here]:
         if there.get(name) != here.get(name):
-            said = f"{there.get(name, 'missing')} there and {here.get(name, 'missing')} here"
-            raise RunError(f"query {query} cannot be appended to its results in {out}: column {name} is {said}")
+            change = f"was {there.get(name, 'missing')} and is now {here.get(name, 'missing')}"
+            raise RunError(f"query {query} cannot be appended to its results in {out}: column {name} {change}")
     if list(there) != list(here):
         raise RunError(
-            f"query {query} cannot be appended to its results in {out}: columns are in the order "
-            f"{', '.join(there)} there and {', '.join(here)} here"
+            f"query {query} cannot be appended to its results in {out}: the columns were in the order "
+            f"{', '.join(there)} and are now in the order {', '.join(here)}"
         )

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from penstock.spark.sources.changes import Changes
+from penstock.spark.sources.file_changes import FileChanges
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def told():
 
 @pytest.fixture
 def changes(told):
-    return Changes("s", told.append)
+    return FileChanges("s", told.append)
 
 
 def read(changes, path):
@@ -33,7 +33,7 @@ def test_a_file_that_grows_is_told_once(changes, told, tmp_path):
     changes.check()
     changes.check()
     [text] = told
-    assert text.startswith("stream s: a.log has changed since it was read, and is not read again")
+    assert text.startswith("stream s: a.log has changed since it was read and is not read again")
 
 
 def test_a_rotated_log_is_told_of(changes, told, tmp_path):
@@ -45,7 +45,7 @@ def test_a_rotated_log_is_told_of(changes, told, tmp_path):
     assert told == [], "files may be moved away"
     read(changes, new)
     [text] = told
-    assert text.startswith("stream s: a.log.1 was read already as a.log")
+    assert text.startswith("stream s: a.log.1 was already read as a.log")
 
 
 def test_other_files_and_links_are_no_changes(changes, told, tmp_path):

@@ -27,7 +27,7 @@ _FIRST: PartId = (0, 0)
 
 
 @dataclass(frozen=True)
-class Note:
+class HeldParts:
     """What a result file says of itself: it holds the parts after one number, up to another, and since when."""
 
     after: PartId
@@ -35,7 +35,7 @@ class Note:
     opened_s: float
 
     @classmethod
-    def of(cls, file: pq.ParquetFile) -> "Note | None":
+    def of(cls, file: pq.ParquetFile) -> "HeldParts | None":
         """Return what a file says; None if it is not one of ours."""
         noted = (file.metadata.metadata or {}).get(_KEY)
         if noted is None:
@@ -48,7 +48,7 @@ class Note:
         """The same as a file's metadata."""
         return {_KEY: json.dumps({"after": self.after, "until": self.until, "opened": self.opened_s}).encode()}
 
-    def holds(self, other: "Note") -> bool:
+    def holds(self, other: "HeldParts") -> bool:
         """Whether all parts of another file are in this one, too."""
         return self is not other and self.after <= other.after and other.until <= self.until
 
@@ -56,12 +56,12 @@ class Note:
 @dataclass(frozen=True)
 class _File:
     path: Path
-    note: Note
+    note: HeldParts
     bytes: int
     schema: pa.Schema
 
 
-class Rolled:
+class RollingFiles:
     """The result files of a folder, oldest first."""
 
     def __init__(self, out: Path, place: str, roll: Roll, now_s: Callable[[], float]) -> None:
@@ -76,7 +76,7 @@ class Rolled:
         found = []
         for _, path in parts_in(self._folder):
             with pq.ParquetFile(path) as file:
-                note, schema = Note.of(file), file.schema_arrow.remove_metadata()
+                note, schema = HeldParts.of(file), file.schema_arrow.remove_metadata()
             if note is not None:
                 found.append(_File(path, note, path.stat().st_size, schema))
         for each in found:
@@ -126,7 +126,7 @@ class Rolled:
         if merged:
             path, note = merged[0].path, replace(merged[0].note, until=until)
         else:
-            path, note = self._folder / part_name(until), Note(self.until, until, self._now_s())
+            path, note = self._folder / part_name(until), HeldParts(self.until, until, self._now_s())
         schema = rows.schema.with_metadata(note.metadata)
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = unfinished_in(self._writing, path.name)

@@ -15,7 +15,7 @@ _CHECKED = 100
 """Files that are checked at each listing, so that it does not cost by what was read before."""
 
 
-class Changes:
+class FileChanges:
     """Remembers the files of a stream that were read last, and warns once of each kind of change."""
 
     def __init__(self, stream: str, tell: Callable[[str], object]) -> None:
@@ -29,7 +29,7 @@ class Changes:
         identity = _Identity.of(status)
         other = self._read.pop(identity, None)
         if other is not None and not other.exists():
-            self._warn("renamed", f"{path.name} was read already as {other.name}: its rows are there twice")
+            self._warn("renamed", f"{path.name} was already read as {other.name}: its rows are read twice")
         self._read[identity] = path
         if len(self._read) > _REMEMBERED:
             del self._read[next(iter(self._read))]
@@ -44,13 +44,13 @@ class Changes:
             except OSError:  # it was moved away, as files that were read may be
                 continue
             if (now.st_ino, now.st_size) != (earlier.number, earlier.size):
-                self._warn("changed", f"{path.name} has changed since it was read, and is not read again")
+                self._warn("changed", f"{path.name} has changed since it was read and is not read again")
                 return
 
     def _warn(self, kind: str, text: str) -> None:
         if kind not in self._warned:
             self._warned.add(kind)
-            self._tell(f"stream {self._stream}: {text}; let files come under new names when they are complete")
+            self._tell(f"stream {self._stream}: {text}; add files under new names, when they are complete")
 
 
 class _Identity(NamedTuple):

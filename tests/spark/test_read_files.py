@@ -13,14 +13,15 @@ import penstock.spark as ps
 from penstock.language.statements import Column, StreamDef
 from penstock.language.types import ColumnType
 from penstock.runtime.admission import BAD, RAW
-from penstock.spark.sources.reading import UnreadableError, read_all, read_files
+from penstock.spark.sources.read_files import read_all, read_files
+from penstock.spark.sources.text_files import UnreadableError
 
 
-def stream(columns: str, form: str, **options: object) -> StreamDef:
+def stream(columns: str, format_name: str, **options: object) -> StreamDef:
     """Return a stream; columns as `name TYPE [path]`, between bars."""
     parts = [each.split() for each in columns.split("|")]
     made = tuple(Column(name, ColumnType(kind), *path) for name, kind, *path in parts)
-    return StreamDef("s", made, "files", {"format": form, **options})
+    return StreamDef("s", made, "files", {"format": format_name, **options})
 
 
 def rows_of(spark, path: Path, definition: StreamDef) -> list[dict[str, object]]:
@@ -203,7 +204,7 @@ def test_a_packed_file_that_breaks_off_gives_its_rows_then_raises(spark, tmp_pat
 
 def test_large_texts_come_in_parts_in_their_order(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("penstock.formats.texts.READ_BYTES", 1000)
-    monkeypatch.setattr("penstock.spark.sources.reading.BLOCK_BYTES", 3000)
+    monkeypatch.setattr("penstock.spark.sources.text_files.BLOCK_BYTES", 3000)
     path = tmp_path / "a.csv"
     path.write_text("v,t\n" + "".join(f'{i},"a\n{"ü" * (i % 50)}"\n' for i in range(300)))
     tables = list(read_files(spark, "csv", [path], stream("v INT|t STRING", "csv")))

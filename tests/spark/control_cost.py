@@ -1,7 +1,7 @@
-"""What statistics, rehearsals and choices cost beside many queries, as a command that prints figures.
+"""What statistics, what-if runs and choices cost beside many queries, as a command that prints figures.
 
-python -m tests.spark.looks --queries 1000 --seconds 40               a thousand queries that run as one group
-python -m tests.spark.looks --queries 500 --separate --seconds 60     five hundred of which each runs by itself
+python -m tests.spark.control_cost --queries 1000 --seconds 40  a thousand queries that run as one group
+python -m tests.spark.control_cost --queries 500 --separate --seconds 60  five hundred of which each runs by itself
 """
 
 import argparse

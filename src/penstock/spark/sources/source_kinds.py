@@ -1,0 +1,25 @@
+"""From a stream's kind to its source."""
+
+from collections.abc import Callable, Mapping
+
+from penstock.language.statements import StreamDef
+from penstock.runtime.source import Source
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.files import FileSource
+from penstock.spark.sources.generated import GeneratedSource
+from penstock.spark.sources.socket import SocketSource
+from penstock.spark.sources.structured import StructuredSource
+
+SOURCES: Mapping[str, Callable[[StreamDef, SourceContext], Source]] = {
+    "bursty": GeneratedSource,
+    "poisson": GeneratedSource,
+    "trace": GeneratedSource,
+    "files": FileSource,
+    "socket": SocketSource,
+    "structured": StructuredSource,
+}
+
+
+def opened_source(stream: StreamDef, context: SourceContext) -> Source:
+    """Open the source of a stream; raise `RunError` if it cannot be."""
+    return SOURCES[stream.source](stream, context)
