@@ -115,7 +115,7 @@ def test_a_row_is_read_once_also_after_publishing_broke_off(crash, where, tmp_pa
             sink.publish()
         monkeypatch.undo()
     if crash:
-        sink._marker.give_back(ended_well=False)  # as the end of a process would
+        sink._marker.release(ended_well=False)  # as the end of a process would
         sink = opened(tmp_path, "a", "b", append=True)
     sink.emit_group("group 1", of_two(("a", 5)))
     assert found(tmp_path, "a") == [1, 3, 5, 7]
@@ -169,7 +169,7 @@ def test_any_course_of_runs(seed, tmp_path, monkeypatch):
                 with contextlib.suppress(KeyboardInterrupt):
                     sink.publish()
         else:
-            sink.close() if event == "end" else sink._marker.give_back(ended_well=False)
+            sink.close() if event == "end" else sink._marker.release(ended_well=False)
             sink = opened(tmp_path, "a", "b", append=True, **options)
         for query in "ab":
             assert found(tmp_path, query) == wanted[query], (seed, event)

@@ -62,7 +62,7 @@ def stock(
         raise typer.BadParameter("the quick set has nothing of that: leave out --quick", param_hint="--only")
     from penstock.bench.stock.run import document, run_cases
     from penstock.report.stock import page
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     check_java()
     began = time.monotonic()

@@ -86,7 +86,7 @@ def python() -> Finding:
 def java() -> Finding:
     """Look for the Java that Spark would start."""
     try:
-        from penstock.spark.session import LEAST_JAVA, check_java, java_version
+        from penstock.spark.java import LEAST_JAVA, check_java, java_version
     except ImportError as error:
         return Finding("Java", "missing", f"could not be looked for: {error}", "install PySpark first")
     from penstock.errors import RunError

@@ -221,7 +221,7 @@ def _followed(running: "Running", signals: Signals, view: LiveView | EventLines,
     except Exception as error:  # whatever it is, a person gets a sentence
         if with_trace:
             traceback.print_exc()
-        from penstock.spark.session import explained
+        from penstock.spark.job_errors import explained
 
         raise RunError(f"the run broke off: {type(error).__name__}: {explained(error)}") from error
 

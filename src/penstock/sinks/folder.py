@@ -1,11 +1,11 @@
-"""An output folder: what is where, and whose it is.
+"""The layout of an output folder, its manifest, and the removal of old results.
 
 - ``NAME/part-*.parquet``: results of a query;
-- ``_rejected/STREAM/rows-*.json``: rows that were turned away, one JSON object a line;
+- ``_rejected/STREAM/rows-*.json``: rejected rows, one JSON object per line;
 - ``_recent``, ``_groups``: results of jobs that are not published yet;
-- ``_writing``: files that are not finished yet;
-- ``_penstock.jsonl``: the manifest, with the runs and the queries whose results are here;
-- ``_running``: a run writes here, or broke off.
+- ``_writing``: unfinished files;
+- ``_penstock.jsonl``: the manifest, with the runs and the queries whose results are in the folder;
+- ``_running``: a run writes to the folder, or did not finish.
 """
 
 import json
@@ -23,7 +23,7 @@ REJECTED = "_rejected"
 WRITING = "_writing"
 
 PartId = tuple[int, int]
-"""Number of the run, and of the part in it. No two parts of a folder have the same; later ones are larger."""
+"""Number of the run, and of the part in the run: unique in a folder, and larger for later parts."""
 
 _PART = re.compile(r"part-(\d{4,})-(\d{8,})\.parquet")
 
@@ -38,7 +38,7 @@ def part_name(part: PartId) -> str:
 
 
 def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
-    """Return the files of parts in a folder, in their order; whatever else is there is not ours."""
+    """Return the files of parts in a folder, in their order; other files are ignored."""
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():
         match = _PART.fullmatch(path.name)
@@ -49,7 +49,7 @@ def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
 
 @dataclass(frozen=True)
 class Staged:
-    """A part that is not published yet; `place` is the folder its rows belong to, None if its rows tell."""
+    """A part that is not published yet; `place` is the folder of its query, None for the results of a group."""
 
     part: PartId
     path: Path
@@ -59,8 +59,8 @@ class Staged:
 def staged_in(out: Path) -> list[Staged]:
     """Return the parts of an output folder that are not published yet, in their order, without gaps.
 
-    Parts may come while folders are listed, a later one be seen and an earlier one not. So those that are there
-    before the second listing are returned.
+    While folders are listed, a part may be added to a folder that was listed before, and a later part be found. So
+    folders are listed twice, and only parts up to the last one of the first listing are returned.
     """
     last = max((each.part for each in _staged_in(out)), default=None)
     if last is None:
@@ -78,14 +78,14 @@ def _staged_in(out: Path) -> Iterator[Staged]:
 
 
 def is_older(out: Path) -> bool:
-    """Whether a folder holds results without a manifest: an older Penstock wrote none."""
+    """Whether a folder holds results of an older Penstock, which wrote no manifest."""
     ours = (out / name for name in (GROUPS, RECENT, REJECTED))
     return not (out / MANIFEST).exists() and (any(out.glob("query=*")) or any(path.exists() for path in ours))
 
 
 @dataclass
 class Manifest:
-    """The runs and the queries whose results are in a folder. Each line of the file is one entry."""
+    """The runs and the queries whose results are in a folder; a file with one entry per line."""
 
     path: Path
     runs: int = 0
@@ -94,7 +94,7 @@ class Manifest:
 
     @classmethod
     def read(cls, out: Path) -> Self:
-        """Read the manifest of a folder; without one, no results are there."""
+        """Read the manifest of a folder; without one, the folder has no results."""
         found = cls(out / MANIFEST)
         try:
             lines = found.path.read_text(encoding="utf-8").splitlines()
@@ -104,21 +104,21 @@ class Manifest:
             try:
                 entry = json.loads(line)
             except ValueError:
-                continue  # it was cut off by a crash
+                continue  # a crash cut it off
             found.runs = entry.get("run", found.runs)
             if _is_plain(entry.get("query", "")):
                 found.queries[entry["query"]] = entry["columns"]
         return found
 
     def begin(self, started: str) -> None:
-        """Note that another run begins."""
+        """Record the start of a run."""
         if self.runs:
             self._append_text("\n")  # a crash may have cut the last line off
         self.runs += 1
         self._append({"run": self.runs, "started": started})
 
     def add(self, queries: Mapping[str, Mapping[str, str]]) -> None:
-        """Note queries with their columns, before their folders are made."""
+        """Record queries with their columns, before their folders are created."""
         new = {name: columns for name, columns in queries.items() if name not in self.queries}
         self._append(*({"query": name, "columns": columns} for name, columns in new.items()))
         self.queries.update(new)
@@ -132,12 +132,12 @@ class Manifest:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name can be a query's: nothing else is ever removed."""
+    """Whether a name can be that of a query: no other folder is ever removed."""
     return name[:1] not in ("", "_", ".") and Path(name).name == name
 
 
 def remove_results(out: Path, manifest: Manifest) -> None:
-    """Remove the files that Penstock wrote, and the folders that are empty then; anything else stays."""
+    """Remove the files that Penstock wrote, and folders that become empty; everything else stays."""
     places = [out / name for name in manifest.queries]
     for above in (GROUPS, RECENT, REJECTED):
         places += [*(out / above).glob("*"), out / above]
@@ -152,14 +152,14 @@ def remove_results(out: Path, manifest: Manifest) -> None:
 
 
 def remove_unfinished(out: Path) -> None:
-    """Remove files that a run was writing when it broke off."""
+    """Remove the unfinished files of a run that did not finish."""
     for path in (out / WRITING).glob("part-*.tmp"):
         path.unlink()
     _remove_if_empty(out / WRITING)
 
 
 def remove_staging(out: Path) -> None:
-    """Remove the folders of parts that are not published, where they are empty."""
+    """Remove the empty folders of unpublished parts."""
     for above in (GROUPS, RECENT, WRITING):
         for folder in [*(out / above).glob("*"), out / above]:
             _remove_if_empty(folder)
