@@ -1,4 +1,4 @@
-"""The layout of an output folder, its manifest, and the removal of old results.
+"""The layout of an output folder: names of its files and folders, and the parts in it.
 
 - ``NAME/part-*.parquet``: results of a query;
 - ``_rejected/STREAM/rows-*.json``: rejected rows, one JSON object per line;
@@ -8,12 +8,10 @@
 - ``_running``: a run writes to the folder, or did not finish.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 MANIFEST = "_penstock.jsonl"
 RUNNING = "_running"
@@ -81,90 +79,3 @@ def is_older(out: Path) -> bool:
     """Whether a folder holds results of an older Penstock, which wrote no manifest."""
     ours = (out / name for name in (GROUPS, RECENT, REJECTED))
     return not (out / MANIFEST).exists() and (any(out.glob("query=*")) or any(path.exists() for path in ours))
-
-
-@dataclass
-class Manifest:
-    """The runs and the queries whose results are in a folder; a file with one entry per line."""
-
-    path: Path
-    runs: int = 0
-    queries: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """The types of the columns by name, for each query."""
-
-    @classmethod
-    def read(cls, out: Path) -> Self:
-        """Read the manifest of a folder; without one, the folder has no results."""
-        found = cls(out / MANIFEST)
-        try:
-            lines = found.path.read_text(encoding="utf-8").splitlines()
-        except (FileNotFoundError, NotADirectoryError):
-            return found
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue  # a crash cut it off
-            found.runs = entry.get("run", found.runs)
-            if _is_plain(entry.get("query", "")):
-                found.queries[entry["query"]] = entry["columns"]
-        return found
-
-    def begin(self, started: str) -> None:
-        """Record the start of a run."""
-        if self.runs:
-            self._append_text("\n")  # a crash may have cut the last line off
-        self.runs += 1
-        self._append({"run": self.runs, "started": started})
-
-    def add(self, queries: Mapping[str, Mapping[str, str]]) -> None:
-        """Record queries with their columns, before their folders are created."""
-        new = {name: columns for name, columns in queries.items() if name not in self.queries}
-        self._append(*({"query": name, "columns": columns} for name, columns in new.items()))
-        self.queries.update(new)
-
-    def _append(self, *entries: Mapping[str, object]) -> None:
-        self._append_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
-
-    def _append_text(self, text: str) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(text)
-
-
-def _is_plain(name: str) -> bool:
-    """Whether a name can be that of a query: no other folder is ever removed."""
-    return name[:1] not in ("", "_", ".") and Path(name).name == name
-
-
-def remove_results(out: Path, manifest: Manifest) -> None:
-    """Remove the files that Penstock wrote, and folders that become empty; everything else stays."""
-    places = [out / name for name in manifest.queries]
-    for above in (GROUPS, RECENT, REJECTED):
-        places += [*(out / above).glob("*"), out / above]
-    for path in (out / REJECTED).glob("*/rows-*.json"):
-        path.unlink()
-    for place in places:
-        for _, path in parts_in(place):
-            path.unlink()
-        _remove_if_empty(place)
-    remove_unfinished(out)
-    manifest.path.unlink(missing_ok=True)
-
-
-def remove_unfinished(out: Path) -> None:
-    """Remove the unfinished files of a run that did not finish."""
-    for path in (out / WRITING).glob("part-*.tmp"):
-        path.unlink()
-    _remove_if_empty(out / WRITING)
-
-
-def remove_staging(out: Path) -> None:
-    """Remove the empty folders of unpublished parts."""
-    for above in (GROUPS, RECENT, WRITING):
-        for folder in [*(out / above).glob("*"), out / above]:
-            _remove_if_empty(folder)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-        folder.rmdir()

@@ -16,20 +16,10 @@ from penstock.plan.group import QUERY
 from penstock.runtime.groups import split
 from penstock.runtime.rejections import rejected_lines
 from penstock.runtime.sink import Sink
-from penstock.sinks.folder import (
-    GROUPS,
-    RECENT,
-    REJECTED,
-    WRITING,
-    Manifest,
-    Staged,
-    part_name,
-    remove_results,
-    remove_staging,
-    remove_unfinished,
-    staged_in,
-)
+from penstock.sinks.folder import GROUPS, RECENT, REJECTED, WRITING, Staged, part_name, staged_in
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
+from penstock.sinks.manifest import Manifest
+from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker, now
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
