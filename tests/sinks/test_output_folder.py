@@ -18,7 +18,7 @@ from penstock.sinks import folder as layout
 from penstock.sinks import rolling_files
 from penstock.sinks.parquet import ParquetSink
 from penstock.sinks.read import read
-from tests.sinks.test_sinks import AWAY, NAIVE, ROWS, SCHEMA, both_kinds, of_two
+from tests.sinks.test_sinks import NAIVE, REJECTED_ROWS, ROWS, SCHEMA, both_kinds, of_two
 
 NUMBERS = pa.schema([("n", pa.int32())])
 
@@ -52,7 +52,7 @@ def test_a_plain_folder_a_query_and_only_whole_files_in_it(tmp_path):
     sink = opened(out, "some", "none", schema=SCHEMA)
     sink.emit("some", ROWS)
     sink.emit("some", ROWS.slice(1))
-    sink.reject("s", AWAY)
+    sink.reject("s", REJECTED_ROWS)
     assert read(out, "some").column("v").to_pylist() == [1, 2, 2]
     assert read(out, "none").schema.names == ["v", "at"]
     sink.close()
@@ -94,7 +94,7 @@ BREAKS = ["add 0", "add 1", "unlink 0", "unlink 1", None]
 
 @pytest.mark.parametrize("where", BREAKS)
 @pytest.mark.parametrize("crash", [False, True])
-def test_a_row_is_read_once_also_after_publishing_broke_off(crash, where, tmp_path, monkeypatch):
+def test_a_row_is_read_once_also_after_publishing_was_interrupted(crash, where, tmp_path, monkeypatch):
     sink = opened(tmp_path, "a", "b")
     sink.emit_group("group 1", of_two(("a", 1), ("b", 2), ("a", 3)))
     sink.emit_group("group 1", of_two(("b", 4)))
@@ -115,7 +115,7 @@ def test_a_row_is_read_once_also_after_publishing_broke_off(crash, where, tmp_pa
             sink.publish()
         monkeypatch.undo()
     if crash:
-        sink._marker.give_back(ended_well=False)  # as the end of a process would
+        sink._marker.release(ended_well=False)  # as the end of a process would
         sink = opened(tmp_path, "a", "b", append=True)
     sink.emit_group("group 1", of_two(("a", 5)))
     assert found(tmp_path, "a") == [1, 3, 5, 7]
@@ -169,7 +169,7 @@ def test_any_course_of_runs(seed, tmp_path, monkeypatch):
                 with contextlib.suppress(KeyboardInterrupt):
                     sink.publish()
         else:
-            sink.close() if event == "end" else sink._marker.give_back(ended_well=False)
+            sink.close() if event == "end" else sink._marker.release(ended_well=False)
             sink = opened(tmp_path, "a", "b", append=True, **options)
         for query in "ab":
             assert found(tmp_path, query) == wanted[query], (seed, event)
@@ -378,7 +378,7 @@ os._exit(9)
 """
 
 
-def test_a_run_that_broke_off_can_be_read_and_appended_to(tmp_path):
+def test_a_run_that_did_not_finish_can_be_read_and_appended_to(tmp_path):
     command = [sys.executable, "-c", CRASHING, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "here\n"

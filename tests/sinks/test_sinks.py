@@ -13,7 +13,7 @@ from penstock.sinks.screen import ScreenSink
 
 SCHEMA = pa.schema([("v", pa.int32()), ("at", pa.timestamp("us", "UTC"))])
 ROWS = pa.table([[1, 2], [datetime(2026, 1, 1, tzinfo=UTC), None]], schema=SCHEMA)
-AWAY = pa.table([[7], ["late"], ["older"], ['{"v": 1}']], schema=REJECTED)
+REJECTED_ROWS = pa.table([[7], ["late"], ["older"], ['{"v": 1}']], schema=REJECTED)
 
 INT, TIME = pa.int32(), pa.timestamp("us", "UTC")
 NESTED = pa.schema(
@@ -72,7 +72,7 @@ def test_the_screen_shows_a_few_rows_and_says_how_many_more():
     screen = ScreenSink(Console(file=written, width=100), most=1)
     screen.open("q", SCHEMA)
     screen.emit("q", pa.table({"v": ["[red]x", "y", "z"]}))
-    screen.reject("s", AWAY)
+    screen.reject("s", REJECTED_ROWS)
     screen.close()
     assert written.getvalue().splitlines() == ["q  v=[red]x", "q  and 2 more", "s: 1 row rejected: older"]
 

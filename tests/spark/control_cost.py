@@ -1,7 +1,7 @@
-"""What statistics, what-if runs and choices cost beside many queries, as a command that prints figures.
+"""The cost of statistics and of choosing policies, with many queries: a command that prints figures.
 
-python -m tests.spark.control_cost --queries 1000 --seconds 40  a thousand queries that run as one group
-python -m tests.spark.control_cost --queries 500 --separate --seconds 60  five hundred of which each runs by itself
+python -m tests.spark.control_cost --queries 1000 --seconds 40              a thousand queries as one group
+python -m tests.spark.control_cost --queries 500 --separate --seconds 60    five hundred queries, each by itself
 """
 
 import argparse

@@ -85,7 +85,7 @@ def write_arrivals(folder: Path, third: float) -> None:
 
 
 def measured(seconds: float) -> dict[str, object]:
-    """Run, look every second, and return the figures of the second and of the last third.
+    """Run, sample every second, and return the figures of the second and of the last third.
 
     Under load Spark holds the broadcasts of running jobs, and of those that no collection has found yet: a
     sawtooth between 0 and 40 MB. What stays in a pause, after collections in Python and in Java, is what
@@ -126,9 +126,9 @@ def measured(seconds: float) -> dict[str, object]:
             summary = running.wait(60)
     figures = {
         name: {
-            f"{when}_{phase}_{what}_mb": round(of(look[name] for look in looks) / 1e6, 2)
+            f"{when}_{phase}_{what}_mb": round(of(sample[name] for sample in samples) / 1e6, 2)
             for when, turn in (("middle", turns[1]), ("last", turns[2]))
-            for phase, looks in turn.items()
+            for phase, samples in turn.items()
             for what, of in (("least", min), ("mean", mean), ("most", max))
         }
         for name in ("cached", "heap", "log", "python", "java")
@@ -162,10 +162,10 @@ def overloaded(seconds: float, times: float = 4.0, batch_rows: int = 500) -> dic
         script = OVERLOADED.format(rate=round(times * capacity))
         peak = {"rows": 0}
 
-        def look(summary) -> None:
+        def sample(summary) -> None:
             peak["rows"] = max(peak["rows"], summary.waiting_rows)
 
-        found = ps.run(script, spark=spark, seconds=seconds, drain=True, batch_rows=batch_rows, on_tick=look)
+        found = ps.run(script, spark=spark, seconds=seconds, drain=True, batch_rows=batch_rows, on_tick=sample)
     results = found.results
     return {
         "capacity_rows_per_s": capacity,

@@ -243,7 +243,7 @@ def test_what_is_wrong_in_a_script_is_refused_before_anything_runs(setting, mess
     assert str(refused.value).startswith(message)
 
 
-def test_goals_and_a_selector_of_the_call_go_before_those_of_the_script(spark):
+def test_goals_and_a_selector_of_the_call_override_those_of_the_script(spark):
     script = STREAM + "SET qos = 'memory'; SET selector = 'none';"
     found = ps.run(script, spark=spark, drain=True, qos={"output_rate": 1.0}, selector="roulette").summary.qos
     assert (found.goals, found.selector) == ("maximize output_rate 1", "roulette")

@@ -1,4 +1,4 @@
-"""A person is told of files that change after they were read: they grow, are replaced, or are renamed."""
+"""Warnings about files that change after they were read: they grow, are replaced, or are renamed."""
 
 import os
 
@@ -22,7 +22,7 @@ def read(changes, path):
     return path
 
 
-def test_a_file_that_grows_is_told_once(changes, told, tmp_path):
+def test_a_file_that_grows_is_reported_once(changes, told, tmp_path):
     path = tmp_path / "a.log"
     path.write_text("one\n")
     read(changes, path)
@@ -36,7 +36,7 @@ def test_a_file_that_grows_is_told_once(changes, told, tmp_path):
     assert text.startswith("stream s: a.log has changed since it was read and is not read again")
 
 
-def test_a_rotated_log_is_told_of(changes, told, tmp_path):
+def test_a_rotated_log_is_reported(changes, told, tmp_path):
     old, new = tmp_path / "a.log", tmp_path / "a.log.1"
     old.write_text("one\n")
     read(changes, old)

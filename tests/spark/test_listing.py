@@ -1,4 +1,4 @@
-"""Many small files: read together, in order, and looked for without looking at those that were read."""
+"""Many small files: read together, in order, and listed without checking those that were read."""
 
 import os
 import time
@@ -39,7 +39,7 @@ def test_new_files_come_in_the_order_of_their_names_each_once(spark, tmp_path):
 
 
 def test_a_listing_does_not_cost_by_what_was_read(tmp_path, monkeypatch):
-    """Files that are known are not asked for their kind again: a listing is one call and a difference of sets."""
+    """Known files are not checked again: a listing is one call and a difference of sets."""
     for number in range(2000):
         (tmp_path / f"{number:05d}.json").touch()
     source = opened(None, tmp_path, drain=False)

@@ -1,4 +1,4 @@
-"""A server that is not there is told within seconds."""
+"""A server that does not answer is reported within seconds."""
 
 import socket
 import time
@@ -17,7 +17,7 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("kind", ["sc", "spark"])
-def test_nobody_there_is_told_at_once(kind):
+def test_a_refused_connection_is_reported_at_once(kind):
     where = f"{kind}://127.0.0.1:{free_port()}"
     start = time.monotonic()
     given = {"remote": where} if kind == "sc" else {"master": where}

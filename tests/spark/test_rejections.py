@@ -1,4 +1,4 @@
-"""Rows that are turned away are counted by reason, told once, and kept so that they can be read again."""
+"""Rejected rows are counted by reason, reported once, and kept so that they can be read again."""
 
 import json
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ def rejected(*rows: tuple[str, str]) -> pa.Table:
     return pa.table([*columns, [f'{{"row": {i}}}' for i in range(len(rows))]], schema=REJECTED)
 
 
-def test_the_first_reason_of_each_kind_is_told_and_all_are_counted():
+def test_the_first_reason_of_each_kind_is_reported_and_all_are_counted():
     found = Rejections("dns")
     said = found.take(rejected(("malformed", "no number"), ("late", "3 s older"), ("malformed", "no number")))
     assert said == [
@@ -73,7 +73,7 @@ def test_a_late_row_says_how_late_it_was(run):
     ]
 
 
-def test_what_was_turned_away_is_json_that_can_be_fed_back(run):
+def test_rejected_rows_are_json_that_can_be_fed_back(run):
     rows = [json.loads(row["row"]) for row in run[0].rejected["s"].to_pylist()]
     late = rows[0]
     assert datetime.fromisoformat(late.pop("at")) == datetime.fromtimestamp(1591425390.5, UTC)
@@ -89,6 +89,6 @@ def test_the_summary_has_reasons_and_says_that_most_rows_were_rejected(run):
     assert run[0].summary.as_dict()["streams"]["s"]["reasons"][0]["kind"] == "late"
 
 
-def test_reasons_and_units_are_told_as_they_come(run):
+def test_reasons_and_units_are_reported_as_they_come(run):
     assert any("read as seconds since 1970" in event for event in run[1])
     assert sum("rejected" in event for event in run[1]) == 2

@@ -136,7 +136,7 @@ def test_a_query_that_fails_is_stopped_and_named_and_the_others_lose_nothing(tmp
         assert found.results["other"].num_rows == 24
 
 
-def test_late_and_malformed_rows_are_turned_away_with_count_and_reason(tmp_path, spark):
+def test_late_and_malformed_rows_are_rejected_with_count_and_reason(tmp_path, spark):
     lines = [
         '{"v": 1, "at": "2026-01-01T00:00:05Z"}',
         "rubbish",
@@ -176,7 +176,7 @@ def test_late_and_malformed_rows_are_turned_away_with_count_and_reason(tmp_path,
     assert fed_back.results["q"].column("v").to_pylist() == [2]
 
 
-def test_files_that_cannot_be_read_are_turned_away_whole(tmp_path, spark):
+def test_files_that_cannot_be_read_are_rejected_whole(tmp_path, spark):
     data = tmp_path / "p"
     data.mkdir()
     pq.write_table(pa.table({"v": pa.array([1, 2, None], pa.int64())}), data / "a.parquet")
@@ -373,7 +373,7 @@ def test_a_stream_is_not_read_ahead_for_a_partner_that_is_silent(tmp_path, spark
 
 
 def test_backpressure_holds_sources_and_loses_nothing(tmp_path, spark):
-    """Far more rows than may wait: they are read as room comes, and all are worked off."""
+    """Far more rows than may wait: they are read as room comes, and all are drained."""
     pq.write_table(pa.table({"v": list(range(20_000))}), tmp_path / "a.parquet")
     for part in range(1, 6):
         (tmp_path / f"a{part}.parquet").write_bytes((tmp_path / "a.parquet").read_bytes())

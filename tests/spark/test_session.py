@@ -5,7 +5,9 @@ import stat
 import pytest
 
 from penstock.errors import RunError
-from penstock.spark.session import check_java, explained, java_version, spark_session
+from penstock.spark.java import check_java, java_version
+from penstock.spark.job_errors import explained
+from penstock.spark.session import spark_session
 
 
 def java(folder, text: str):

@@ -1,4 +1,4 @@
-"""What a start waits for is told: to a function, a logger, or a terminal that would see nothing for long."""
+"""What a start waits for is reported: to a function, a logger, or a terminal that would show nothing for long."""
 
 import io
 import logging

@@ -13,7 +13,7 @@ from penstock.spark.sources.structured import StructuredSource
 
 @pytest.fixture
 def ended(tmp_path):
-    """A source whose stock query has ended, after a look at a batch that was being written."""
+    """A source whose stock query has ended, after a listing during which a batch was being written."""
     stream = Script.parse("CREATE STREAM s (v INT) FROM structured WITH (format = 'rate');").streams["s"]
     context = SourceContext(None, tmp_path, True, None, 100, 1000, tmp_path)
     (tmp_path / "batch=0").mkdir()
@@ -27,7 +27,7 @@ def ended(tmp_path):
     return source
 
 
-def test_a_batch_that_was_finished_after_the_last_look_is_read(ended, tmp_path):
+def test_a_batch_that_was_finished_after_the_last_listing_is_read(ended, tmp_path):
     (tmp_path / "batch=0" / "part.parquet").touch()
     (tmp_path / "batch=0" / "_SUCCESS").touch()
     assert not ended._at_end()

@@ -102,7 +102,7 @@ def python() -> Finding:
 def java() -> Finding:
     """Check the Java that Spark would start."""
     try:
-        from penstock.spark.session import LEAST_JAVA, check_java, java_version
+        from penstock.spark.java import LEAST_JAVA, check_java, java_version
     except ImportError as error:
         return Finding("Java", "missing", f"could not be checked: {error}", "install PySpark first")
     from penstock.errors import RunError

@@ -1,1 +1,1 @@
-"""Where results go: parquet files, memory, the screen, NDJSON, a Python function."""
+"""Sinks, where results go: parquet files, memory, the screen, NDJSON, a Python function; and `read`."""

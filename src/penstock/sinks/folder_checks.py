@@ -1,4 +1,4 @@
-"""Whether a run may write to a folder: what is there, whose it is, and whether new results fit to it."""
+"""Checks before a run writes to a folder: what it holds, who wrote it, and whether new results fit."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.language.script import folded
-from penstock.sinks.folder import Manifest, is_older, staged_in
+from penstock.sinks.folder import is_older, staged_in
+from penstock.sinks.manifest import Manifest
 from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import columns_of
 
@@ -14,7 +15,7 @@ _SHOWN = 5
 
 
 def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool) -> None:
-    """Raise an error that says what is there and what can be done, unless a run may write to a folder."""
+    """Raise an error that says what a folder holds and what can be done, unless a run may write to it."""
     if overwrite and append:
         raise RunError("results are appended or overwritten, not both")
     if out.exists() and not out.is_dir():
@@ -46,15 +47,15 @@ def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool)
 
 
 class QueryFolders:
-    """The folders of queries in an output folder, as file systems compare them that ignore case."""
+    """The folders of queries in an output folder, compared as on file systems that ignore case."""
 
     def __init__(self, out: Path, manifest: Manifest, *, overwrite: bool) -> None:
         self._out = out
         self._ours = {folded(name): name for name in manifest.queries}
         self._taken = {} if overwrite else dict(self._ours)
 
-    def take(self, query: str) -> None:
-        """Raise an error if a query's folder is another query's already, or not ours."""
+    def claim(self, query: str) -> None:
+        """Claim the folder of a query; raise an error if another query has it, or Penstock did not write it."""
         key = folded(query)
         other = self._taken.get(key, query)
         if other != query:
@@ -71,7 +72,7 @@ class QueryFolders:
 
 
 def check_columns(out: Path, query: str, manifest: Manifest, schema: pa.Schema) -> None:
-    """Raise an error that names the column if results of a query do not fit to those in a folder."""
+    """Raise an error that names the column if results of a query do not fit those in a folder."""
     there, here = manifest.queries.get(query), columns_of(schema)
     if there is None:
         return

@@ -1,4 +1,4 @@
-"""Results as NDJSON: a JSON object a line, for programs that read them from a pipe."""
+"""The sink that writes NDJSON, one JSON object per line, for programs that read from a pipe."""
 
 import json
 import sys
@@ -12,9 +12,9 @@ from penstock.runtime.sink import Sink
 
 
 class NdjsonSink(Sink):
-    """Writes ``{"query": "fast", "row": {"v": 1}}`` for every result; a column may be called `query`, too.
+    """Writes ``{"query": "fast", "row": {"v": 1}}`` for every result; so a column may be called `query`.
 
-    Times are in UTC, as in 2026-01-31T12:00:00Z. What JSON has no number for is a string: decimals, NaN and the
+    Times are in UTC, as in 2026-01-31T12:00:00Z. Values without a JSON number are strings: decimals, NaN and the
     infinities. Bytes are in base64.
     """
 
@@ -23,7 +23,7 @@ class NdjsonSink(Sink):
         self._lock = Lock()
 
     def emit(self, query: str, rows: pa.Table) -> None:
-        """Write all rows, and let whoever reads have them."""
+        """Write all rows and flush."""
         lines = [
             json.dumps({"query": query, "row": row}, ensure_ascii=False, allow_nan=False) + "\n"
             for row in plain_rows(rows)

@@ -1,4 +1,4 @@
-"""The sink that writes parquet files: what is where is said in `layout`, how files grow in `rolling`."""
+"""The sink that writes parquet files; `folder` has the layout of the folder, `rolling_files` how files grow."""
 
 import contextlib
 import time
@@ -16,34 +16,24 @@ from penstock.plan.group import QUERY
 from penstock.runtime.groups import split
 from penstock.runtime.rejections import rejected_lines
 from penstock.runtime.sink import Sink
-from penstock.sinks.folder import (
-    GROUPS,
-    RECENT,
-    REJECTED,
-    WRITING,
-    Manifest,
-    Staged,
-    part_name,
-    remove_results,
-    remove_staging,
-    remove_unfinished,
-    staged_in,
-)
+from penstock.sinks.folder import GROUPS, RECENT, REJECTED, WRITING, Staged, part_name, staged_in
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
+from penstock.sinks.manifest import Manifest
+from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker, now
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
 
-_TOGETHER = 64 * 1000 * 1000
-"""Bytes of parts that are published together: so much is in memory at a time."""
+_BATCH_BYTES = 64 * 1000 * 1000
+"""Bytes of parts that are published together, and so are in memory at a time."""
 
 
 class ParquetSink(Sink):
-    """Writes results to ``folder/NAME/*.parquet``; a file is there as a whole or not at all.
+    """Writes results to ``folder/NAME/*.parquet``; readers never see an incomplete file.
 
-    The results of a job are written to one file at once, in ``_recent`` or, for a group, ``_groups``, where `read`
-    finds them. `publish` brings them to the folders of their queries. Nothing that was in the folder before is
-    changed until the first results, or `publish`.
+    The results of a job are first written to one file, in ``_recent`` or, for a group, ``_groups``, where `read`
+    finds them. `publish` moves them to the folders of their queries. Existing files stay unchanged until the first
+    results or the first `publish`.
 
     One thread emits; another may publish.
     """
@@ -60,31 +50,31 @@ class ParquetSink(Sink):
         self._marker = RunMarker(self._folder)
         self._opened = self._begun = self._ended = False
         self._lock, self._publishing = RLock(), RLock()
-        self._look()
+        self._inspect()
 
-    def _look(self) -> None:
-        """Find out what is in the folder, and whether this run may write there."""
-        with self._guarded():
+    def _inspect(self) -> None:
+        """Read what is in the folder, and check that this run may write to it."""
+        with self._os_errors():
             check_usable(self._folder, self._marker, overwrite=self._overwrite, append=self._append)
             self._manifest = Manifest.read(self._folder)
             self._folders = QueryFolders(self._folder, self._manifest, overwrite=self._overwrite)
             self._folder.mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _os_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             raise RunError(f"results cannot be written to {self._folder}: {error.strerror or error}") from error
 
     def open(self, query: str, schema: pa.Schema) -> None:
-        """Take a query in, if its results have a folder, and fit to those that are there."""
-        with self._lock, self._guarded():
+        """Add a query; raise an error if it can have no folder, or if its columns differ from earlier results."""
+        with self._lock, self._os_errors():
             if not self._opened:
-                self._look()  # again: another run may have come and gone while Spark started
+                self._inspect()  # again: another run may have written while Spark started
                 self._marker.take()
                 self._opened = True
-            self._folders.take(query)
+            self._folders.claim(query)
             if self._begun or not self._overwrite:
                 check_columns(self._folder, query, self._manifest, plain(schema))
             self._schemas.open(query, schema)
@@ -92,7 +82,7 @@ class ParquetSink(Sink):
                 self._manifest.add({query: columns_of(self._schemas[query])})
 
     def _begin(self) -> None:
-        """Make the folder ready for the first results of this run."""
+        """Prepare the folder for the first results of this run."""
         with self._lock:
             if self._begun:
                 return
@@ -105,16 +95,16 @@ class ParquetSink(Sink):
             self._begun = True
 
     def emit(self, query: str, rows: pa.Table) -> None:
-        """Write results of a job."""
+        """Write the results of a job."""
         self._stage(f"{RECENT}/{query}", self._schemas.fitted(query, rows))
 
     def emit_group(self, group: str, rows: pa.Table) -> None:
-        """Write results of a job for several queries as one file."""
+        """Write the results of a job for several queries as one file."""
         self._stage(f"{GROUPS}/{group}", rows)
 
     def reject(self, stream: str, rows: pa.Table) -> None:
-        """Add rows that were turned away to the file of this run."""
-        with self._guarded():
+        """Append rejected rows to the file of this run."""
+        with self._os_errors():
             self._begin()
             folder = self._folder / REJECTED / stream
             folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +112,7 @@ class ParquetSink(Sink):
                 file.writelines(f"{line}\n" for line in rejected_lines(rows))
 
     def _stage(self, place: str, rows: pa.Table) -> None:
-        with self._guarded():
+        with self._os_errors():
             self._begin()
             self._number += 1
             name = part_name((self._manifest.runs, self._number))
@@ -132,17 +122,17 @@ class ParquetSink(Sink):
             unfinished.rename(self._folder / place / name)
 
     def publish(self) -> None:
-        """Bring results to the folders of their queries.
+        """Move results to the folders of their queries.
 
-        Each file there says up to which part it holds the rows of its query. So if this breaks off, the next call
-        goes on where it ended, and `read` finds each row once meanwhile.
+        Each file there records up to which part it holds the rows of its query. So if this is interrupted, the
+        next call continues where it ended, and meanwhile `read` finds each row once.
         """
-        with self._publishing, self._guarded():
+        with self._publishing, self._os_errors():
             self._begin()
             try:
                 self._publish_all()
             except BaseException:
-                self._places.clear()  # they are read again: what is there counts
+                self._places.clear()  # read them again: only the files count
                 raise
 
     def _publish_all(self) -> None:
@@ -151,30 +141,30 @@ class ParquetSink(Sink):
             for place in self._manifest.queries:
                 self._rolled(place)
         while staged:
-            together = self._together(staged)
-            self._publish(together)
-            staged = staged[len(together) :]
+            batch = self._next_batch(staged)
+            self._publish(batch)
+            staged = staged[len(batch) :]
 
-    def _together(self, staged: list[Staged]) -> list[Staged]:
-        """Return the parts that are published next: not beyond the one where an earlier call broke off."""
+    def _next_batch(self, staged: list[Staged]) -> list[Staged]:
+        """Return the parts to publish next: at most up to the part where an earlier call was interrupted."""
         ends = [rolled.until for rolled in self._places.values() if rolled.until >= staged[0].part]
         end = min(ends, default=staged[-1].part)
         taken, size = [], 0
         for each in staged:
-            if each.part > end or size >= _TOGETHER:
+            if each.part > end or size >= _BATCH_BYTES:
                 break
             taken.append(each)
             size += each.path.stat().st_size
         return taken
 
-    def _publish(self, together: list[Staged]) -> None:
-        until = together[-1].part
-        for place, tables in _by_place(together).items():
+    def _publish(self, batch: list[Staged]) -> None:
+        until = batch[-1].part
+        for place, tables in _by_place(batch).items():
             rolled = self._rolled(place)
             if rolled.until < until:
                 schema = self._schema(place) or plain(tables[0].schema)
                 rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
-        for each in together:
+        for each in batch:
             each.path.unlink()
 
     def _rolled(self, place: str) -> RollingFiles:
@@ -191,7 +181,7 @@ class ParquetSink(Sink):
         if self._ended:
             return
         self.publish()
-        with self._publishing, self._guarded():
+        with self._publishing, self._os_errors():
             for query in self._schemas:
                 if self._rolled(query).is_empty:
                     self._rolled(query).add(
@@ -200,19 +190,19 @@ class ParquetSink(Sink):
             for rolled in self._places.values():
                 rolled.compact()
             remove_staging(self._folder)
-            self._marker.give_back(ended_well=True)
+            self._marker.release(ended_well=True)
         self._ended = True
 
     def release(self) -> None:
-        """Let go of the folder however the run ended; results of a run that failed are published."""
+        """Unlock the folder, however the run ended; results of a failed run are published."""
         if self._begun:
-            with contextlib.suppress(Exception):  # what ended the run is said already
+            with contextlib.suppress(Exception):  # the error that ended the run is already reported
                 self.close()
-        self._marker.give_back(ended_well=not self._begun)
+        self._marker.release(ended_well=not self._begun)
 
 
 def _by_place(staged: list[Staged]) -> dict[str, list[pa.Table]]:
-    """Return the rows of parts by the folder that they belong to."""
+    """Return the rows of parts, by the folder of their query."""
     found: dict[str, list[pa.Table]] = defaultdict(list)
     groups: dict[tuple[int, Path], list[pa.Table]] = defaultdict(list)
     for each in staged:

@@ -1,4 +1,4 @@
-"""`read`: the results that a run wrote."""
+"""`read`: return the results that runs wrote to a folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,20 +9,21 @@ import pyarrow.parquet as pq
 
 from penstock.errors import RunError, nearest
 from penstock.plan.group import QUERY
-from penstock.sinks.folder import GROUPS, Manifest, PartId, parts_in, staged_in
+from penstock.sinks.folder import GROUPS, PartId, parts_in, staged_in
+from penstock.sinks.manifest import Manifest
 from penstock.sinks.rolling_files import HeldParts
 from penstock.sinks.schemas import fitted, plain, schema_of
 
 _TRIES = 100
 _OLDER_QUERY = "query"
-"""The column of a group's files in results of an older Penstock."""
+"""The column with the query's name in files of groups of an older Penstock."""
 
 
 def read(out: str | Path, query: str) -> pa.Table:
-    """Return all rows that a run wrote for a query, as an Arrow table.
+    """Return all results of a query in a folder, as an Arrow table.
 
-    `out` is the folder given to `penstock run --out` or `run(out=…)`. Each row is there once, also while a run
-    goes on, and after it broke off.
+    `out` is the folder given to `penstock run --out` or `run(out=…)`. Each row is returned once, also while a run
+    writes to the folder, and after a run that did not finish.
     """
     folder = Path(out)
     if not folder.is_dir():
@@ -40,14 +41,14 @@ def read(out: str | Path, query: str) -> pa.Table:
 
 def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
     for _ in range(_TRIES):
-        # In this order: what is published in between is found twice, and not missed
+        # In this order, a part that is published in between is found twice rather than missed
         staged = list(_staged(folder, query))
         try:
             published = list(_published(folder / query))
-        except FileNotFoundError:  # it was merged with another in between
+        except FileNotFoundError:  # a file was merged with another in between
             continue
-        until = max((note.until for note, _ in published), default=(0, 0))
-        tables = [rows for note, rows in published if not any(other.holds(note) for other, _ in published)]
+        until = max((held.until for held, _ in published), default=(0, 0))
+        tables = [rows for held, rows in published if not any(other.contains(held) for other, _ in published)]
         tables += [rows for part, rows in staged if part > until]
         return pa.concat_tables([schema.empty_table(), *(fitted(rows, schema) for rows in tables)])
     raise RunError(f"the files of query {query!r} keep changing while they are read; try again")
@@ -56,13 +57,13 @@ def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
 def _published(place: Path) -> Iterator[tuple[HeldParts, pa.Table]]:
     for _, path in parts_in(place):
         with pq.ParquetFile(path) as file:
-            note = HeldParts.of(file)
-            if note is not None:
-                yield note, file.read()
+            held = HeldParts.of(file)
+            if held is not None:
+                yield held, file.read()
 
 
 def _staged(folder: Path, query: str) -> Iterator[tuple[PartId, pa.Table]]:
-    """Return the parts of a query that are not published; a file may be published and gone before it is read."""
+    """Return the unpublished parts of a query; a file that is published before it is read is skipped."""
     for each in staged_in(folder):
         if each.place in (None, query):
             try:
@@ -71,7 +72,7 @@ def _staged(folder: Path, query: str) -> Iterator[tuple[PartId, pa.Table]]:
             except FileNotFoundError:
                 continue
             rows = _of_query(rows, QUERY, query) if each.place is None else rows
-            if rows.num_rows:  # a group may have other columns
+            if rows.num_rows:  # a group without rows of the query may have other columns
                 yield each.part, rows
 
 
@@ -80,13 +81,13 @@ def _of_query(rows: pa.Table, column: str, query: str) -> pa.Table:
 
 
 def _read_older(folder: Path, query: str) -> pa.Table:
-    """Return what a Penstock that wrote no manifest has in ``query=NAME``, and in the files of groups."""
+    """Return results of an older Penstock, without a manifest: in ``query=NAME``, and in the files of groups."""
     files = sorted((folder / f"query={query}").glob("[!.]*.parquet"))
     tables = [pq.ParquetFile(path).read() for path in files]
     for path in sorted((folder / GROUPS).glob("*/[!.]*.parquet")):
         if not any(_holds(each, path) for each in files):
             rows = _of_query(pq.ParquetFile(path).read(), _OLDER_QUERY, query)
-            tables += [rows] if rows.num_rows else []  # a group may have other columns
+            tables += [rows] if rows.num_rows else []  # a group without rows of the query may have other columns
     if not tables:
         raise RunError(f"query {query!r} has no file in {str(folder)!r}")
     schema = plain(tables[0].schema)
@@ -94,6 +95,6 @@ def _read_older(folder: Path, query: str) -> pa.Table:
 
 
 def _holds(published: Path, part: Path) -> bool:
-    """Whether a published file holds the rows of a file of a group: it is named after the first and the last."""
+    """Whether a published file holds the rows of a group's file: its name has its first and last part."""
     group, *parts = published.stem.split(".")
     return group == part.parent.name and parts[0] <= part.stem <= parts[-1]

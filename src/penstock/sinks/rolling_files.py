@@ -1,9 +1,9 @@
-"""The result files of one folder: small ones grow, and are closed when they have their size or age.
+"""The result files of one folder: small files grow, and are closed when they reach a size or an age.
 
-New rows are merged with the newest files where that is cheap: a merge writes at most a few times what is new, or
-little. The merged file replaces the oldest of them, by a rename. Often it is the only one: then any reader finds
-each row once, always. If there are more, they are removed right after the rename, and until then their rows are
-there twice. Each file says which parts it holds, so `read` leaves those out.
+New rows are merged with the newest files if that is cheap: a merge writes at most a few times the bytes of the new
+rows, or little. The merged file replaces the oldest of the merged files, by a rename. Often that is the only one:
+then any reader always finds each row once. The other files are removed right after the rename, and until then
+their rows exist twice. Each file records which parts it holds, so that `read` ignores duplicates.
 """
 
 import json
@@ -19,16 +19,16 @@ from penstock.sinks.folder import WRITING, PartId, part_name, parts_in
 
 _KEY = b"penstock"
 _SMALL = 256 * 1024
-"""A file below this is always merged with what is new."""
+"""A file of fewer bytes is always merged with new rows."""
 _TIMES = 8
-"""A larger one is merged if it has at most so many times the bytes of what is new."""
+"""A larger file is merged if it has at most this many times the bytes of the new rows."""
 _ROW_GROUP = 128 * 1024
 _FIRST: PartId = (0, 0)
 
 
 @dataclass(frozen=True)
 class HeldParts:
-    """What a result file says of itself: it holds the parts after one number, up to another, and since when."""
+    """The parts that a result file holds, `after` < part <= `until`, and when it was opened; in its metadata."""
 
     after: PartId
     until: PartId
@@ -36,27 +36,27 @@ class HeldParts:
 
     @classmethod
     def of(cls, file: pq.ParquetFile) -> "HeldParts | None":
-        """Return what a file says; None if it is not one of ours."""
-        noted = (file.metadata.metadata or {}).get(_KEY)
-        if noted is None:
+        """Return the parts of a file; None if Penstock did not write it."""
+        text = (file.metadata.metadata or {}).get(_KEY)
+        if text is None:
             return None
-        said = json.loads(noted)
-        return cls(tuple(said["after"]), tuple(said["until"]), said["opened"])
+        entry = json.loads(text)
+        return cls(tuple(entry["after"]), tuple(entry["until"]), entry["opened"])
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
-        """The same as a file's metadata."""
+        """The metadata of a file with these parts."""
         return {_KEY: json.dumps({"after": self.after, "until": self.until, "opened": self.opened_s}).encode()}
 
-    def holds(self, other: "HeldParts") -> bool:
-        """Whether all parts of another file are in this one, too."""
+    def contains(self, other: "HeldParts") -> bool:
+        """Whether all parts of another file are also in this one."""
         return self is not other and self.after <= other.after and other.until <= self.until
 
 
 @dataclass(frozen=True)
 class _File:
     path: Path
-    note: HeldParts
+    held: HeldParts
     bytes: int
     schema: pa.Schema
 
@@ -69,34 +69,34 @@ class RollingFiles:
         self._writing = out / WRITING
         self._roll = roll
         self._now_s = now_s
-        self._files = list(self._there())
+        self._files = list(self._existing())
 
-    def _there(self) -> Iterator[_File]:
-        """Return the files that are there; a merge that broke off before it removed the old ones is finished."""
+    def _existing(self) -> Iterator[_File]:
+        """Return the existing files; complete a merge that was interrupted before it removed the old ones."""
         found = []
         for _, path in parts_in(self._folder):
             with pq.ParquetFile(path) as file:
-                note, schema = HeldParts.of(file), file.schema_arrow.remove_metadata()
-            if note is not None:
-                found.append(_File(path, note, path.stat().st_size, schema))
+                held, schema = HeldParts.of(file), file.schema_arrow.remove_metadata()
+            if held is not None:
+                found.append(_File(path, held, path.stat().st_size, schema))
         for each in found:
-            if any(other.note.holds(each.note) for other in found):
+            if any(other.held.contains(each.held) for other in found):
                 each.path.unlink()
             else:
                 yield each
 
     @property
     def until(self) -> PartId:
-        """The last part that is here."""
-        return max((file.note.until for file in self._files), default=_FIRST)
+        """The last part that the files hold."""
+        return max((file.held.until for file in self._files), default=_FIRST)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no file is here."""
+        """Whether there is no file."""
         return not self._files
 
     def add(self, rows: pa.Table, until: PartId) -> None:
-        """Add the rows of all parts up to a number."""
+        """Add the rows of all parts up to `until`."""
         first = self._first_merged(rows, _SMALL)
         self._merge(first, rows, until)
 
@@ -106,14 +106,14 @@ class RollingFiles:
             last = self._files[-1]
             first = self._first_merged(last.schema.empty_table(), self._roll.bytes)
             if first < len(self._files) - 1:
-                self._merge(first, last.schema.empty_table(), last.note.until)
+                self._merge(first, last.schema.empty_table(), last.held.until)
 
     def _first_merged(self, rows: pa.Table, small: int) -> int:
-        """Return the place of the oldest file that new rows are merged with, or the number of files."""
+        """Return the place of the oldest file to merge new rows with; the number of files if there is none."""
         first, gathered = len(self._files), rows.nbytes
         while first:
             file = self._files[first - 1]
-            closed = file.bytes >= self._roll.bytes or self._now_s() - file.note.opened_s >= self._roll.seconds
+            closed = file.bytes >= self._roll.bytes or self._now_s() - file.held.opened_s >= self._roll.seconds
             cheap = file.bytes < small or file.bytes <= _TIMES * gathered
             if closed or not cheap or gathered >= self._roll.bytes or not file.schema.equals(rows.schema):
                 break
@@ -124,10 +124,10 @@ class RollingFiles:
     def _merge(self, first: int, rows: pa.Table, until: PartId) -> None:
         merged = self._files[first:]
         if merged:
-            path, note = merged[0].path, replace(merged[0].note, until=until)
+            path, held = merged[0].path, replace(merged[0].held, until=until)
         else:
-            path, note = self._folder / part_name(until), HeldParts(self.until, until, self._now_s())
-        schema = rows.schema.with_metadata(note.metadata)
+            path, held = self._folder / part_name(until), HeldParts(self.until, until, self._now_s())
+        schema = rows.schema.with_metadata(held.metadata)
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = unfinished_in(self._writing, path.name)
         with pq.ParquetWriter(unfinished, schema) as writer:
@@ -137,17 +137,17 @@ class RollingFiles:
         unfinished.replace(path)
         for file in reversed(merged[1:]):
             file.path.unlink()
-        self._files[first:] = [_File(path, note, size, rows.schema)]
+        self._files[first:] = [_File(path, held, size, rows.schema)]
 
 
 def unfinished_in(folder: Path, name: str) -> Path:
-    """Return where a file is written before it is moved to its place: a reader never sees it unfinished."""
+    """Return the path where a file is written before it is moved to its place, so that readers see it complete."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}.tmp"
 
 
 def _row_groups(files: Sequence[Path], rows: pa.Table) -> Iterator[pa.Table]:
-    """Return the rows of files and those behind them, in tables of a row group's size."""
+    """Return the rows of files and then the new rows, in tables of a row group's size."""
     gathered: list[pa.Table] = []
     count = 0
     for table in _tables(files, rows):

@@ -1,4 +1,4 @@
-"""The marker of an output folder: a run writes there now, or broke off."""
+"""The marker of an output folder: a run writes to it now, or did not finish."""
 
 import json
 import os
@@ -11,12 +11,12 @@ from penstock.sinks.folder import RUNNING
 
 try:
     import fcntl
-except ImportError:  # Windows: two runs in one folder are not told apart from a run that broke off
+except ImportError:  # Windows: a second run in a folder is not detected
     fcntl = None  # type: ignore[assignment]
 
 
 class RunMarker:
-    """The file `_running`. The process that writes to the folder has a lock on it, which ends with the process."""
+    """The file `_running`, locked by the process that writes to the folder; the lock ends with the process."""
 
     def __init__(self, out: Path) -> None:
         self._path = out / RUNNING
@@ -24,16 +24,16 @@ class RunMarker:
 
     @property
     def since(self) -> str | None:
-        """When the run began that writes to the folder or broke off; None: the last run ended well."""
+        """Start of the run that writes to the folder or did not finish; None if the last run ended well."""
         try:
             return str(json.loads(self._path.read_text(encoding="utf-8"))["started"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError):  # it was cut off by a crash
+        except (ValueError, KeyError, TypeError):  # a crash cut it off
             return "at an unknown time"
 
     def check_free(self) -> None:
-        """Raise an error if a run writes to the folder now."""
+        """Raise an error if another run is writing to the folder."""
         if self.since is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 self._lock(file)
@@ -51,8 +51,8 @@ class RunMarker:
         file.flush()
         self._file = file
 
-    def give_back(self, *, ended_well: bool) -> None:
-        """Unlock the folder; the marker stays where the run did not end well."""
+    def release(self, *, ended_well: bool) -> None:
+        """Unlock the folder; the marker stays if the run did not end well."""
         if self._file is None:
             return
         if ended_well:
@@ -73,5 +73,5 @@ class RunMarker:
 
 
 def now() -> str:
-    """Return the time as the marker and the manifest write it."""
+    """Return the current time in the format of the marker and the manifest."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,4 +1,4 @@
-"""One schema for all results of a query, whatever its jobs return."""
+"""One schema for all results of a query, although its jobs may differ in details."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +8,7 @@ from penstock.plan.columns import arrow_type, spark_type
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with times in UTC without a zone, and with NULL allowed everywhere.
+    """Return the schema with times in UTC without a zone, and with all columns nullable.
 
     >>> plain(pa.schema([pa.field("at", pa.timestamp("us", "UTC"), nullable=False)]))
     at: timestamp[us]
@@ -29,12 +29,12 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the rows with exactly this schema: jobs may differ in what may be NULL, also inside of columns."""
+    """Return the rows with exactly this schema: jobs may differ in what is nullable, also inside columns."""
     return rows if rows.schema.equals(schema, check_metadata=True) else rows.cast(schema)
 
 
 def columns_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the types of a schema's columns by name, as a script writes them.
+    """Return the types of a schema's columns by name, in the notation of scripts.
 
     >>> columns_of(pa.schema([("v", pa.int32()), ("at", pa.timestamp("us"))]))
     {'v': 'INT', 'at': 'TIMESTAMP'}
@@ -43,12 +43,12 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
 
 
 def schema_of(columns: Mapping[str, str]) -> pa.Schema:
-    """Return the schema of results with such columns, the reverse of `columns_of`."""
+    """Return the schema of results with these columns: the inverse of `columns_of`."""
     return plain(pa.schema([pa.field(name, arrow_type(kind)) for name, kind in columns.items()]))
 
 
 class Schemas:
-    """The schema of every query of a run, as it was opened."""
+    """The schema of every opened query of a run."""
 
     def __init__(self) -> None:
         self._by_query: dict[str, pa.Schema] = {}

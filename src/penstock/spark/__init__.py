@@ -1,4 +1,4 @@
-"""The runtime on Apache Spark: logs, units, jobs, sources and sinks."""
+"""The runtime on Apache Spark: sessions, jobs, sources, and `run` and `started` from Python."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "Running", "read", "run", "started"]
 
-# PySpark is loaded when something that needs it is first asked for: `penstock explain` uses this package without
+# PySpark is imported on first use: `penstock explain` uses this package without it
 _LATER = {
     "Results": "penstock.spark.api",
     "Running": "penstock.spark.api",

@@ -1,4 +1,4 @@
-"""`run` and `start`: scripts from Python."""
+"""`run` and `started`: run scripts from Python."""
 
 import tempfile
 import threading
@@ -46,9 +46,9 @@ class Running:
             self._error = error
 
     def execute(self, sql: str) -> list[str]:
-        """Create or drop queries, set the policy, qos, selector or candidates; return what happened.
+        """Create or drop queries, or set the policy, qos, selector or candidates; return what happened.
 
-        That has the sequence numbers from which a query begins, or before which it ends.
+        The answer has the sequence numbers at which a query begins, or before which it ends.
         """
         if not self._thread.is_alive():
             raise RunError("the run has ended") from self._error
@@ -56,34 +56,34 @@ class Running:
 
     @property
     def alive(self) -> bool:
-        """Whether the run goes on."""
+        """Whether the script still runs."""
         return self._thread.is_alive()
 
     def summary(self) -> Summary:
-        """Return how the run stands."""
+        """Return the current state of the run."""
         return self._summary or self._runtime.summary()
 
     @property
     def results(self) -> Mapping[str, pa.Table]:
-        """Results so far by query, where they are kept in memory."""
+        """Results so far, by query, if they are kept in memory."""
         if self.memory is None:
             raise RunError("results are not kept in memory: they went to `out`, `on_rows` or `show`")
         return self.memory.results
 
     @property
     def rejected(self) -> Mapping[str, pa.Table]:
-        """Rows that were turned away so far, by stream, where results are kept in memory."""
+        """Rejected rows so far, by stream, if results are kept in memory."""
         return {} if self.memory is None else self.memory.rejected
 
     def settle(self, timeout: float | None = None) -> None:
-        """Wait until everything that has arrived by now is read, worked off as far as it can be, and written."""
+        """Wait until everything that has arrived by now is read, drained as far as possible, and written."""
         try:
             self._runtime.settle().result(timeout)
         except TimeoutError as error:
             raise RunError(f"the run has not settled after {timeout} s") from error
 
     def stop(self) -> Summary:
-        """End the run: the job that runs is finished, what waits is abandoned."""
+        """End the run: running jobs finish, waiting rows are abandoned."""
         self._runtime.stop()
         return self.wait()
 
@@ -136,7 +136,7 @@ _FOR_LISTENERS = ("on_event", "on_tick")
 
 @contextmanager
 def started(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> Iterator[Running]:
-    """Start a script and hand it over while it runs; it is stopped at the end of the `with` block.
+    """Start a script in the background and yield it; it is stopped at the end of the `with` block.
 
     The arguments are those of `run`. Without `out`, `on_rows` and `show`, results are kept in memory.
     """
@@ -178,7 +178,7 @@ def run(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> "Result
 
 
 class Results:
-    """How a run went: its `summary`, the `results` by query, and the rows that were `rejected`, by stream."""
+    """The outcome of a run: its `summary`, the `results` by query, and the `rejected` rows by stream."""
 
     def __init__(
         self, summary: Summary, results: Mapping[str, pa.Table], rejected: Mapping[str, pa.Table]
@@ -210,7 +210,7 @@ def _check_keywords(keywords: RunKeywords) -> None:
 def _opened(
     stack: ExitStack, script: Script | str | Path, stages: Stages, keywords: RunKeywords
 ) -> tuple[Runtime, MemorySink | None]:
-    """Return the runtime of a script, and where its results are kept if they are kept in memory."""
+    """Return the runtime of a script, and the sink that keeps its results in memory, if there is one."""
     program = read_script(script)
     given: dict[str, Any] = dict(keywords)
     options = RunOptions.of(program, **{name: given[name] for name in _FOR_OPTIONS if name in given})

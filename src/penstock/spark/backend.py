@@ -19,8 +19,9 @@ from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 from penstock.spark.driver_memory import RESULTS_SHARE
 from penstock.spark.job import JobBuilder
+from penstock.spark.job_errors import explained
 from penstock.spark.query_checks import QueryChecks
-from penstock.spark.session import check_alive, explained, heap_of, slots_of
+from penstock.spark.session import check_alive, heap_of, slots_of
 from penstock.spark.sources import opened_source
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.tables import loaded_tables
@@ -63,23 +64,23 @@ class SparkBackend:
         return opened_source(stream, self._context)
 
     def result_schema(self, query: QueryDef, plan: Plan) -> pa.Schema:
-        """Let Spark check a query, and return the columns of its results."""
+        """Check a query with Spark, and return the columns of its results."""
         return self._checks.schema_of(query, plan)
 
     def may_group(self, template: QueryTemplate) -> bool:
-        """Whether queries of a template give the same columns as one group."""
+        """Whether the queries of a template have the same columns if they run as one group."""
         return self._checks.may_group(template)
 
     def explain(self, error: BaseException) -> str:
-        """Return an error of a job in words for a user."""
+        """Return the message of a job's error for users."""
         return explained(error)
 
     def check_alive(self) -> None:
-        """Raise `RunError` if Spark does not answer any more."""
+        """Raise `RunError` if Spark no longer answers."""
         check_alive(self._spark)
 
     def interrupt(self) -> None:
-        """Cancel the jobs that run."""
+        """Cancel all running jobs."""
         self._spark.interruptAll()
 
 
@@ -92,7 +93,7 @@ def spark_runtime(
     listeners: Listeners | None = None,
     clock: Clock | None = None,
 ) -> Runtime:
-    """Return a script ready to run on a session. `scratch` is a folder for temporary files."""
+    """Return the runtime of a script on a Spark session. `scratch` is a folder for temporary files."""
     options = options or RunOptions.of(script)
     listeners = listeners or Listeners()
     backend = SparkBackend(script, spark, scratch, options, listeners)

@@ -1,6 +1,6 @@
-"""What leaves a job: results of several kinds in one table, and all that are made of the same rows in one pass.
+"""Collect the results of a job: several results in one table, those computed from the same rows in one pass.
 
-What a result takes over unchanged from a row of a stream is here already: only the row's number makes the way.
+Columns that a result copies from a row of a stream are already in the driver: Spark returns only the row's number.
 """
 
 from collections import defaultdict
@@ -20,19 +20,19 @@ from penstock.runtime.result_limits import Limit
 from penstock.spark.fetch import fetched
 from penstock.spark.types import column_type
 
-MOST_TOGETHER = 32
-"""Results made in one pass: the code of a longer one is too long for the JVM to compile well."""
+MOST_IN_PASS = 32
+"""Most results of one pass: the JVM compiles the code of a longer one badly."""
 _KIND = "__k"
 _NUMBER = seq(0)
 _TAKEN = 100_000
-"""Rows looked up at a time: the strings of many more may be too long for one array."""
+"""Rows looked up at a time: the strings of many more may not fit into one array."""
 
 Slot = tuple[str, int]
-"""A column of the table that all results share: its type, and a number that tells those of one type apart."""
+"""A column of the table that all results share: its type, and its number among the columns of that type."""
 
 
 class Origin:
-    """Rows of a stream of which others are made, each of one: what those take over unchanged is found here."""
+    """The stream rows from which results are computed, one from each: copied columns are looked up here."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
@@ -41,11 +41,11 @@ class Origin:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """The columns by the SQL that names them; a row's number always makes the way."""
+        """The columns by the SQL that names them, without the row's number, which Spark always returns."""
         return {quoted(name): name for name in self._table.column_names if name != _NUMBER}
 
     def places(self, rows: pa.Table) -> NDArray[np.int64]:
-        """Return which of the rows here each of those was made of."""
+        """Return the place of the row from which each result was computed."""
         return np.searchsorted(self._numbers, numbers(rows, _NUMBER))
 
     def taken(self, column: str, places: NDArray[np.int64]) -> tuple[pa.Field, pa.ChunkedArray]:
@@ -60,64 +60,64 @@ class Origin:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that are not made yet: those of a frame that meet a condition, with columns calculated from them."""
+    """Rows that are not computed yet: those of a frame that meet a condition, and columns computed from them."""
 
     frame: DataFrame
     condition: str | None = None
     columns: tuple[tuple[str, str], ...] | None = None
-    """SQL and name of each; None: as in the frame."""
+    """SQL and name of each column; None: as in the frame."""
     origin: Origin | None = None
-    """The rows of a stream that these were made of, each of one; None: of others."""
+    """The stream rows from which these are computed, one from each; None if there are none."""
 
     @property
     def kept(self) -> DataFrame:
-        """The rows that meet the condition, as they are in the frame."""
+        """The rows that meet the condition, with the columns of the frame."""
         return self.frame if self.condition is None else self.frame.filter(self.condition)
 
     @cached_property
     def made(self) -> DataFrame:
-        """The rows as a frame of their own."""
+        """The rows with their own columns, as a frame."""
         kept = self.kept
         return kept if self.columns is None else kept.selectExpr(*(named(*each) for each in self.columns))
 
     def where(self, condition: str) -> "Rows":
-        """Return those of the rows that meet one more condition."""
+        """Return the rows that meet one more condition."""
         both = condition if self.condition is None else f"{self.condition} AND {condition}"
         return replace(self, condition=both)
 
     @cached_property
-    def _known(self) -> Mapping[str, str]:
-        """The columns that the origin holds, with what they are called there."""
+    def _copied(self) -> Mapping[str, str]:
+        """The columns that are copied from the origin, with their names there."""
         if self.origin is None or self.columns is None:
             return {}
         return {name: self.origin.names[sql] for sql, name in self.columns if sql in self.origin.names}
 
     @property
-    def unknown(self) -> "Rows":
-        """These rows without what their origin holds."""
-        if not self._known:
+    def computed(self) -> "Rows":
+        """These rows without the columns that are copied from the origin: what Spark has to compute."""
+        if not self._copied:
             return self
-        return replace(self, columns=tuple(each for each in self.columns or () if each[1] not in self._known))
+        return replace(self, columns=tuple(each for each in self.columns or () if each[1] not in self._copied))
 
-    def completed(self, made: pa.Table) -> pa.Table:
-        """Return what was made of the unknown, with the rest from the origin."""
-        if self.origin is None or not self._known:
-            return made
-        places = self.origin.places(made)
+    def completed(self, computed: pa.Table) -> pa.Table:
+        """Return the computed columns together with those of the origin."""
+        if self.origin is None or not self._copied:
+            return computed
+        places = self.origin.places(computed)
         fields, columns = [], []
         for _, name in self.columns or ():
-            if name in self._known:
-                field, column = self.origin.taken(self._known[name], places)
+            if name in self._copied:
+                field, column = self.origin.taken(self._copied[name], places)
             else:
-                field, column = made.field(name), made.column(name)
+                field, column = computed.field(name), computed.column(name)
             fields.append(field.with_name(name))
             columns.append(column)
         return pa.table(columns, pa.schema(fields))
 
 
 def collected(results: Mapping[str, Rows], limit: Limit | None = None) -> dict[str, pa.Table]:
-    """Run one job that makes all results, and return each; raise `TooManyResults` if the limit is passed."""
-    found = _fetched({name: rows.unknown for name, rows in results.items()}, limit)
+    """Run one job for all results, and return each; raise `TooManyResults` if the limit is exceeded."""
+    found = _fetched({name: rows.computed for name, rows in results.items()}, limit)
     return {name: rows.completed(found[name]) for name, rows in results.items()}
 
 
@@ -140,24 +140,24 @@ def _fetched(results: Mapping[str, Rows], limit: Limit | None) -> dict[str, pa.T
 
 
 def _passes(results: Sequence[Rows]) -> Iterator[dict[int, Rows]]:
-    """Put results of the same rows together, by their numbers."""
+    """Group results that are computed from the same rows, by their numbers."""
     same: dict[int, list[int]] = defaultdict(list)
     for number, rows in enumerate(results):
         same[id(rows.frame)].append(number)
     for together in same.values():
-        for start in range(0, len(together), MOST_TOGETHER):
-            yield {number: results[number] for number in together[start : start + MOST_TOGETHER]}
+        for start in range(0, len(together), MOST_IN_PASS):
+            yield {number: results[number] for number in together[start : start + MOST_IN_PASS]}
 
 
 @dataclass(frozen=True)
 class _Pass:
-    """Results of the same rows: each row once for every result it belongs to, with the number of that."""
+    """Results of the same rows: each row is returned once per result that it belongs to, with its number."""
 
     results: Mapping[int, Rows]
     unpacking: dict[int, tuple[list[str], list[Slot]]] = field(default_factory=dict)
-    """The names of each result's columns, and the slots they are found in."""
+    """The names of each result's columns, and their slots."""
     _given: dict[Slot, dict[str, list[int]]] = field(default_factory=dict)
-    """What goes into a slot: for every expression, the results that want it there."""
+    """What goes into a slot: for every expression, the results that have it there."""
 
     def __post_init__(self) -> None:
         wanted = {number: self._columns_of(rows) for number, rows in self.results.items()}
@@ -187,7 +187,7 @@ class _Pass:
         return rows.columns or [(quoted(name), name) for name in rows.frame.columns]
 
     def packed(self, slots: Sequence[Slot]) -> DataFrame:
-        """Return the rows of all results, with the slots of these and of others."""
+        """Return the rows of all results, with all slots, also those of other passes."""
         columns = [named(self._filled(slot), _slot_name(slot)) for slot in slots]
         if len(self.results) == 1:
             [(number, rows)] = self.results.items()
@@ -200,7 +200,7 @@ class _Pass:
         return spread.filter(f"{_KIND} IS NOT NULL").selectExpr(_KIND, *columns)
 
     def _filled(self, slot: Slot) -> str:
-        """Return what goes into a slot, as SQL: by the result that a row is of, if they want different things."""
+        """Return the SQL of a slot; it depends on the result that a row is for, if the results differ in it."""
         given = self._given.get(slot)
         if given is None:
             return f"CAST(NULL AS {slot[0]})"
@@ -216,7 +216,7 @@ def _slot_name(slot: Slot) -> str:
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of frames with the same columns; by halves, as each union looks through the plan."""
+    """Return the rows of frames with the same columns; by halves, because each union analyzes its whole plan."""
     if len(frames) <= 2:
         return reduce(DataFrame.union, frames)
     middle = len(frames) // 2

@@ -1,4 +1,4 @@
-"""Settings of a Spark session that is to be started: Penstock's own, the heap, and what a user gives."""
+"""Settings of a new Spark session: what Penstock needs, the heap, and what a user gives."""
 
 import re
 from collections.abc import Mapping
@@ -10,32 +10,32 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
-    # Rows stay Arrow on their way in: 50,000 through a filter took half the time of rows in the plan itself
+    # Rows reach tasks as Arrow: a filter of 50,000 rows took half the time of rows inside the plan
     "spark.sql.execution.arrow.localRelationThreshold": "0",
-    # Every batch of Arrow rows is a task, and a task costs 8 ms: Penstock cuts a job's rows itself. Results come
-    # in such batches too, and a batch holds 2 GB of strings at most
+    # Every Arrow batch is a task, and a task costs 8 ms, so Penstock partitions a job's rows itself. Results
+    # come in such batches too, and a batch holds at most 2 GB of strings
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
-"""What Penstock needs of any session; all can be set while it runs."""
+"""What Penstock needs in every session; all of it can be set while the session runs."""
 
 HEAP, MAX_RESULT, PACKAGES = "spark.driver.memory", "spark.driver.maxResultSize", "spark.jars.packages"
 _LOCAL: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Every broadcast side of a join takes a page of memory at least, of 8 MB or more if Spark chooses. Under a
-    # steady load what waited to be collected fell from 42 MB at most to 6; small joins were 3 and 14 % faster in
-    # two runs
+    # Every broadcast side of a join takes at least one page of memory, and Spark would choose 8 MB or more. Under
+    # a steady load, uncollected memory fell from at most 42 MB to 6; small joins were 3 and 14 % faster in two
+    # runs
     "spark.buffer.pageSize": "1m",
-    # Spark would note the line of Python that made each column, with several calls to the JVM: it is always ours
+    # Spark would record the Python line of each column, with several calls to the JVM: the line is always ours
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 _LEAST_HEAP = 512 * MIB
-"""Spark does not start with less than some 450 MB."""
+"""Spark does not start with less than about 450 MB."""
 
 
 def as_texts(given: Mapping[str, object]) -> dict[str, str]:
-    """Return settings as Spark takes them.
+    """Return settings as texts for Spark.
 
     >>> as_texts({"spark.ui.enabled": False, "spark.sql.shuffle.partitions": 8})
     {'spark.ui.enabled': 'false', 'spark.sql.shuffle.partitions': '8'}
@@ -44,7 +44,7 @@ def as_texts(given: Mapping[str, object]) -> dict[str, str]:
 
 
 def session_conf(given: Mapping[str, str], master: str, remote: str | None) -> dict[str, str]:
-    """Return all settings of a session; those that are given override what only has a default."""
+    """Return all settings of a session; given ones override defaults, but not what Penstock needs."""
     check_conf(given, remote)
     if remote is not None:
         return {**SESSION_SETTINGS, **given}
@@ -61,7 +61,7 @@ def session_conf(given: Mapping[str, str], master: str, remote: str | None) -> d
 
 
 def check_conf(given: Mapping[str, str], remote: str | None = None) -> None:
-    """Raise if a setting cannot be: one that Penstock makes itself, or a heap that Spark does not start with."""
+    """Raise an error if a setting is invalid, is fixed by Penstock, or is a heap too small for Spark."""
     for key, value in given.items():
         if not re.fullmatch(r"spark\.\S+", key):
             raise RunError(f"{key!r} is not a Spark setting; expected e.g. spark.sql.shuffle.partitions")

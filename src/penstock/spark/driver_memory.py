@@ -1,4 +1,4 @@
-"""The heap of a local Spark: a share of the machine's memory, and how much of it one job's results may take."""
+"""The heap of a local Spark driver: a share of the machine's memory, and the share for results of jobs."""
 
 import os
 import re
@@ -8,21 +8,21 @@ from penstock.errors import RunError
 
 MIB = 1024 * 1024
 SHARE = 1 / 4
-"""Of the machine's memory; Python holds rows and results as well, and is not in the heap."""
+"""Share of the machine's memory for the heap; Python, outside the heap, also holds rows and results."""
 LEAST, MOST = 1024 * MIB, 16 * 1024 * MIB
-SPARKS_OWN = 1024 * MIB
-"""What Spark takes where nobody says anything."""
+SPARK_DEFAULT = 1024 * MIB
+"""Spark's default heap."""
 RESULTS_SHARE = 1 / 8
-"""Of the heap, for the results of the jobs that run: a task holds its own three times over when it ends."""
+"""Share of the heap for the results of running jobs: a task that ends holds its results three times."""
 MAX_RESULT_SHARE = 1 / 2
-"""Of the heap, from which on Spark itself refuses what tasks bring (`spark.driver.maxResultSize`)."""
+"""Share of the heap above which Spark itself rejects results of tasks (`spark.driver.maxResultSize`)."""
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _UNITS = {"": MIB, "b": 1, "k": 1024, "m": MIB, "g": 1024 * MIB, "t": MIB * MIB}
-_SAID_ELSEWHERE = ("driver-memory", "spark.driver.memory")
+_HEAP_OPTIONS = ("driver-memory", "spark.driver.memory")
 
 
 def machine_memory() -> int | None:
-    """Return the bytes of memory of this machine, or what a container leaves of them; None if it does not say."""
+    """Return the memory of this machine or container in bytes; None if it is unknown."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -35,16 +35,16 @@ def machine_memory() -> int | None:
 
 
 def default_heap() -> int | None:
-    """Return the heap in bytes that a local Spark is given; None where the environment says it already."""
-    said = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    if os.environ.get("SPARK_DRIVER_MEMORY") or any(each in said for each in _SAID_ELSEWHERE):
+    """Return the heap of a local Spark in bytes; None if the environment already sets it."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    if os.environ.get("SPARK_DRIVER_MEMORY") or any(each in arguments for each in _HEAP_OPTIONS):
         return None
     total = machine_memory()
     return LEAST if total is None else int(min(max(total * SHARE, LEAST), MOST))
 
 
 def memory_bytes(text: str) -> int:
-    """Return an amount of memory as Spark writes it, in bytes; a number alone is in MiB.
+    """Return the bytes of an amount of memory in Spark's notation; a number alone is in MiB.
 
     >>> memory_bytes("4g"), memory_bytes("512MB"), memory_bytes("1024")
     (4294967296, 536870912, 1073741824)
@@ -56,7 +56,7 @@ def memory_bytes(text: str) -> int:
 
 
 def as_setting(count: float) -> str:
-    """Return bytes as a setting of Spark has them.
+    """Return bytes in the notation of Spark's settings.
 
     >>> as_setting(1536 * 1024 * 1024)
     '1536m'

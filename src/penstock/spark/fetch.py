@@ -1,28 +1,28 @@
-"""Fetch what a job makes, unless it is more than fits: then the job fails before memory runs out."""
+"""Fetch the rows of a job; the job fails before its results use up the memory."""
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.runtime.result_limits import Limit, TooManyResults
 
-_TOLD = "penstock: a task made too many results"
-_SIGNS = (_TOLD, "spark.driver.maxResultSize", "java.lang.OutOfMemoryError")
-"""What errors say of jobs that make too much."""
+_MESSAGE = "penstock: a task made too many results"
+_SIGNS = (_MESSAGE, "spark.driver.maxResultSize", "java.lang.OutOfMemoryError")
+"""Texts in errors of jobs with too many results."""
 _IN_TASK = (1 << 33) - 1
 """The bits of a row's id that count the rows of one task."""
 
 
 def fetched(frame: DataFrame, limit: Limit | None) -> pa.Table:
-    """Return all rows of a frame; raise `TooManyResults` if they are more than may be.
+    """Return all rows of a frame; raise `TooManyResults` if they exceed the limit.
 
-    Each task counts its own rows and fails beyond its share, which costs nothing. With an exact limit Spark
-    gathers one row more than may be, and it is seen whether that one is there.
+    Each task counts its own rows and fails beyond its share, which costs nothing. With an exact limit, Spark
+    fetches one row more than the limit, to see whether there is one.
     """
     if limit is not None and limit.exact:
         frame = frame.limit(limit.results + 1)
     elif limit is not None:
         counted = f"(monotonically_increasing_id() & {_IN_TASK}L) < {limit.of_a_task}L"
-        frame = frame.filter(f"CASE WHEN {counted} THEN true ELSE raise_error('{_TOLD}') END")
+        frame = frame.filter(f"CASE WHEN {counted} THEN true ELSE raise_error('{_MESSAGE}') END")
     try:
         table = frame.toArrow()
     except Exception as error:

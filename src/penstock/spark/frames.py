@@ -1,4 +1,4 @@
-"""What jobs are joined with beside the streams: stored tables, and the constants of groups."""
+"""Arrow tables as Spark frames: input rows, stored tables, and the constants of groups."""
 
 from collections.abc import Mapping
 
@@ -13,10 +13,10 @@ from penstock.plan.steps import Lookup
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
-    """Return an Arrow table as Spark's, in so many partitions.
+    """Return an Arrow table as a Spark frame with this number of partitions.
 
-    One without rows is written as a query that finds none: Connect takes no empty table, classic Spark would start
-    Python workers for it, and from this Spark sees that nothing can come of it.
+    A table without rows becomes a query without results: Connect accepts no empty table, classic Spark would start
+    Python workers for it, and from the query Spark sees that nothing can follow.
     """
     if table.num_rows:
         return spark.createDataFrame(cut(table, partitions))
@@ -25,14 +25,14 @@ def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> Da
 
 
 def cut(table: pa.Table, parts: int) -> pa.Table:
-    """Return the table in chunks of equal size, so many if there are rows enough: each becomes a partition."""
+    """Return the table in at most this number of Arrow chunks of equal size: each becomes a partition."""
     whole = table.combine_chunks()
     size = max(-(-whole.num_rows // parts), 1)
     return pa.concat_tables([whole.slice(start, size) for start in range(0, whole.num_rows, size)])
 
 
 class Frames:
-    """Stored tables by name, and constants as frames that are made anew only when a group has changed."""
+    """Stored tables by name, and constants of groups as frames, which are rebuilt only when a group changes."""
 
     def __init__(self, spark: SparkSession, stored: Mapping[str, DataFrame]) -> None:
         self.spark = spark
@@ -41,7 +41,7 @@ class Frames:
         self._empty: dict[tuple[tuple[str, pa.DataType], ...], DataFrame] = {}
 
     def of(self, table: pa.Table, partitions: int = 1) -> DataFrame:
-        """Return a table as a frame; without rows, the one that was made of such a table before."""
+        """Return a table as a frame; tables without rows and with the same columns share one frame."""
         if table.num_rows:
             return arrow_frame(self.spark, table, partitions)
         schema = tuple((field.name, field.type) for field in table.schema)
@@ -50,7 +50,7 @@ class Frames:
         return self._empty[schema]
 
     def constants(self, step: Lookup, table: pa.Table) -> tuple[DataFrame, str]:
-        """Return the constants of a group, and the condition by which they are joined."""
+        """Return the constants of a group, and the condition on which they are joined."""
         known = self._constants.get(step.table.name)
         if known is not None and known[0] is table:
             return known[1]

@@ -1,4 +1,4 @@
-"""One run of some units as one Spark job: their operators fused into a plan."""
+"""Run units as one Spark job: their operators are combined into one plan."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ from penstock.spark.collect import Origin, Rows, collected, union
 from penstock.spark.frames import Frames
 
 BROADCAST_ROWS = 200_000
-"""A side of a join with at most this many rows is sent to all tasks, rather than both being shuffled."""
+"""A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
 
 
 class JobBuilder:
-    """Puts the plan of a job together."""
+    """Builds the plan of a job and runs it."""
 
     def __init__(self, frames: Frames, work: Work) -> None:
         self._frames = frames
@@ -35,14 +35,14 @@ class JobBuilder:
         self._window_rows = 0
         self._given: dict[int, Rows] = {}
         self._mirrored: dict[str, str] = {}
-        """Operators below a projection: it makes as many rows as it is given, and so tells how many they made."""
+        """Operators below a projection, which outputs as many rows as it takes: its count is theirs."""
 
     def run(self) -> Outcome:
-        """Build the plan, run it as one job, and return what it made."""
+        """Build the plan, run it as one job, and return its outcome."""
         leaving = self._build()
         rows = collected(leaving, self._work.limit)
         made = {name: table.num_rows for name, table in rows.items()}
-        if self._work.only is not None:  # what was observed may not have run
+        if self._work.only is not None:  # observed operators may not have run
             return Outcome(rows, {}, {}, 0)
         counts = {name: _counted(observation) for name, observation in self._observed.items()}
         made |= {name: count for name, count in counts.items() if count is not None}
@@ -53,14 +53,14 @@ class JobBuilder:
         return Outcome(rows, taken, made, self._window_rows, joins)
 
     def _taken(self, name: str, made: Mapping[str, int]) -> tuple[int, ...] | None:
-        """Return how many rows an operator took by each port; None if what was made below it is not known."""
+        """Return how many rows an operator took from each port; None if the counts below it are unknown."""
         ports = [(name, port) for port in range(len(self._work.plan.network.in_edges[name]))]
         if not made.keys() >= {source for port in ports for source in self._feeds[port]}:
             return None
         return tuple(self._entry_rows[port] + sum(made[source] for source in self._feeds[port]) for port in ports)
 
     def result(self, operator: str) -> DataFrame:
-        """Return an operator's output, not run yet."""
+        """Return an operator's output as a frame that has not run yet."""
         return self._build()[operator].made
 
     def _build(self) -> dict[str, Rows]:
@@ -92,7 +92,7 @@ class JobBuilder:
         return leaving
 
     def _handed_on(self, name: str, rows: Rows, onward: Sequence[Edge], leaves: bool) -> list[Rows]:
-        """Return what goes on through each edge; counted on its way, unless the count is known without."""
+        """Return the rows that pass through each edge; they are counted, unless another operator's count tells."""
         if len(onward) > 1:
             rows = Rows(rows.made, origin=rows.origin)
         if leaves or not onward:
@@ -108,7 +108,7 @@ class JobBuilder:
     def _entry(self, edge: Edge, table: pa.Table) -> Rows:
         """Return the rows that wait at an entry.
 
-        A column that a later query asked for is NULL in rows that were made before it came; it drops them anyway.
+        Rows from before a query began have NULL in the columns that only it reads; it drops these rows anyway.
         """
         missing = [name for name in sorted(self._work.wanted[edge]) if name not in table.column_names]
         if not missing:
@@ -119,7 +119,7 @@ class JobBuilder:
         return replace(rows, frame=rows.frame.selectExpr("*", *added))
 
     def _rows_of(self, table: pa.Table) -> Rows:
-        """Return a table's rows with the columns that some entry wants; made once for all that take them."""
+        """Return a table's rows with the columns that some entry reads; entries share one frame."""
         if id(table) not in self._given:
             edges = [edge for edge, rows in self._work.takes.items() if rows is table]
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
@@ -130,7 +130,7 @@ class JobBuilder:
         return self._given[id(table)]
 
     def _together(self, edge: Edge) -> Rows:
-        """Return all rows that come by an edge: from its queue, and from the operator below in the same run."""
+        """Return all rows of an edge: from its queue, and from the operator below in the same job."""
         several = self._arriving[edge.target, edge.port]
         if len(several) == 1:
             return several[0]
@@ -146,11 +146,11 @@ class JobBuilder:
         return replace(rows, columns=tuple((quoted(each), each) for each in names))
 
     def _hidden(self, name: str) -> list[str]:
-        """Return the columns of Penstock's own that a row of a stream or an operator carries."""
+        """Return the hidden columns of the rows of a stream or an operator."""
         return [TIME, ARRIVAL, *(seq(place) for place in range(self._streams_below(name)))]
 
     def _streams_below(self, name: str) -> int:
-        """Return how many sequence numbers a row of a stream or an operator carries."""
+        """Return how many sequence numbers the rows of a stream or an operator have."""
         step = self._work.plan.steps.get(name)
         while step is not None and not isinstance(step, Join):
             name = self._work.plan.network.operator(name).inputs[0]
@@ -170,7 +170,7 @@ class JobBuilder:
             return rows.where(step.sql)
         if isinstance(step, Lookup):
             return Rows(self._look_up(step, rows.made), origin=rows.origin)
-        hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # the time of a result is nobody's business
+        hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # results carry no event time
         return replace(rows, columns=(*step.columns, *((quoted(each), each) for each in hidden)))
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
@@ -185,7 +185,7 @@ class JobBuilder:
         return joined.selectExpr("s.*", *added)
 
     def _probe(self, name: str, join: Join, port: int, frame: DataFrame) -> DataFrame:
-        """Join the rows of one port, each the last of its combination, with what the others' windows hold then."""
+        """Join one port's rows, each the last of its combination, with the other ports' windows at its time."""
         joined = frame.alias(f"p{port}")
         taken = {port}
         waiting = list(join.conditions)
@@ -212,7 +212,7 @@ class JobBuilder:
         return joined.selectExpr(*columns, f"p{port}.{TIME}", arrival, *sequences)
 
     def _wanted_of(self, name: str, join: Join) -> Sequence[Columns]:
-        """Return for every port the columns that are read behind the join."""
+        """Return for every port the columns that are read after the join."""
         edges = self._work.plan.network.out_edges.get(name, ())
         after: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
         return Join(join.ports, ()).reads(after)
@@ -223,8 +223,8 @@ class JobBuilder:
         parts = max(1 + window.num_rows // PARTITION_ROWS, self._work.partitions)
         frame = self._frames.of(window, parts)
         if not window.num_rows:
-            # One frame serves all windows without rows, and in a join with itself Spark takes `a.k = a.k` for
-            # `a.k = b.k`, so every use gets columns of its own.
+            # All windows without rows share one frame, and in a join with itself Spark confuses `a.k = a.k` with
+            # `a.k = b.k`. So every use gets columns of its own.
             frame = frame.selectExpr(*(named(quoted(each), each) for each in window.column_names))
         rows = Rows(frame)
         for each in join.ports[other].path:
@@ -235,7 +235,7 @@ class JobBuilder:
 
 
 def _counted(observation: Observation) -> int | None:
-    """Return what was observed; None where Spark saw that the rows lead to nothing, and never made them."""
+    """Return an observed count; None if Spark optimized the rows away and never computed them."""
     try:
         return int(observation.get["n"])
     except Exception:  # classic raises a Java error, Connect has no such key
@@ -245,7 +245,7 @@ def _counted(observation: Observation) -> int | None:
 def _in_window(join: Join, port: int, other: int) -> list[str]:
     """Return the conditions that a row of `other` precedes the last row, of `port`, and is in its window then.
 
-    Rows stand in one order: by time, then by place in FROM. Both are compared with the last row, never pairwise.
+    Rows are ordered by time, then by place in FROM. Every row is compared with the last row, never with others.
     """
     last, time = f"p{port}.{TIME}", f"p{other}.{TIME}"
     before = other < port

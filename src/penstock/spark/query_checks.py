@@ -16,7 +16,7 @@ from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.work import Work
 from penstock.spark.frames import Frames
 from penstock.spark.job import JobBuilder
-from penstock.spark.session import explained
+from penstock.spark.job_errors import explained
 from penstock.spark.types import column_type
 
 

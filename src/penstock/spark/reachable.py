@@ -1,4 +1,4 @@
-"""Whether somebody answers at the address of a Spark server, asked before PySpark tries for minutes."""
+"""Check that a Spark server answers at its address, before PySpark tries for minutes."""
 
 import os
 import re
@@ -8,32 +8,32 @@ from collections.abc import Iterable
 from penstock.errors import RunError
 
 CONNECT_PORT = 15002
-"""Where a Spark Connect server listens unless it was told otherwise."""
+"""The default port of a Spark Connect server."""
 MASTER_PORT = 7077
 WAIT_S = 5.0
-"""How long an address has to answer."""
+"""Time in which an address must answer, in seconds."""
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 Address = tuple[str, int]
 
 
 def check_reachable(where: str, wait_s: float = WAIT_S) -> None:
-    """Raise if no server answers at an address: `sc://host:port` or `spark://host:port,host:port`.
+    """Raise an error if no server answers at an address: `sc://host:port` or `spark://host:port,host:port`.
 
-    Other masters are left alone: they are on this machine, or are found by Spark's own settings.
+    Other masters are not checked: they are on this machine, or Spark finds them by its own settings.
     """
     addresses = addresses_of(where)
     if not addresses or _has_proxy(host for host, _ in addresses):
         return
     reasons = [_refused(address, wait_s / len(addresses)) for address in addresses]
     if None not in reasons:
-        told = "; ".join(f"{host}:{port}: {why}" for (host, port), why in zip(addresses, reasons, strict=True))
+        details = "; ".join(f"{host}:{port}: {why}" for (host, port), why in zip(addresses, reasons, strict=True))
         server = "Spark Connect server" if where.startswith("sc:") else "Spark master"
-        raise RunError(f"no {server} answers at {where} ({told}). Is it running, and is the port right?")
+        raise RunError(f"no {server} answers at {where} ({details}). Is it running, and is the port right?")
 
 
 def addresses_of(where: str) -> list[Address]:
-    """Return the hosts and ports of a URL of Spark; none where it names none.
+    """Return the hosts and ports of a Spark URL; none if it names none.
 
     >>> addresses_of("sc://localhost/;token=a:b"), addresses_of("spark://one:7077,two")
     ([('localhost', 15002)], [('one', 7077), ('two', 7077)])
@@ -68,6 +68,6 @@ def _refused(address: Address, wait_s: float) -> str | None:
 
 
 def _has_proxy(hosts: Iterable[str]) -> bool:
-    """Whether another machine is reached through a proxy, so that trying it directly would tell nothing."""
+    """Whether a remote host is reached through a proxy, so that a direct connection proves nothing."""
     local = all(host in ("localhost", "127.0.0.1", "::1") for host in hosts)
     return not local and any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES)

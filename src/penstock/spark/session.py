@@ -1,11 +1,9 @@
-"""Spark sessions: made quietly, on loopback, with a clear word where Java is missing."""
+"""Spark sessions: started on loopback and without log output; their slots and heap; whether they still answer."""
 
 import contextlib
 import logging
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,48 +15,13 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
 from penstock.spark.conf import HEAP, SESSION_SETTINGS, as_texts, session_conf
-from penstock.spark.driver_memory import SPARKS_OWN, memory_bytes
+from penstock.spark.driver_memory import SPARK_DEFAULT, memory_bytes
+from penstock.spark.java import check_java
+from penstock.spark.job_errors import explained
 from penstock.spark.reachable import check_reachable
 
-LEAST_JAVA = 17
 LOCAL = "local[*]"
-"""Where Spark runs if nobody says: here, with as many threads as there are cores."""
-
-_JAVA_HELP = (
-    "To install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
-    "dnf install java-17-openjdk-headless (Fedora), brew install openjdk@17 (macOS); or set JAVA_HOME"
-)
-
-
-def java_version() -> tuple[str | None, int | None]:
-    """Return the path of Java and its main version; None where there is none, or it does not answer."""
-    home = os.environ.get("JAVA_HOME")
-    path = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if path is None:
-        return None, None
-    try:
-        said = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    except (OSError, subprocess.TimeoutExpired):
-        return path, None
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
-    if found is None:
-        return path, None
-    first, second = int(found[1]), int(found[2] or 0)
-    return path, second if first == 1 else first
-
-
-def check_java() -> None:
-    """Raise unless there is a Java that Spark can run on."""
-    path, version = java_version()
-    if path is None:
-        found = "JAVA_HOME is set, but has no Java" if os.environ.get("JAVA_HOME") else "no Java was found"
-    elif version is None:
-        found = f"the version of {path} is unknown"
-    elif version < LEAST_JAVA:
-        found = f"{path} is version {version}"
-    else:
-        return
-    raise RunError(f"Spark needs Java {LEAST_JAVA} or newer; {found}. {_JAVA_HELP}")
+"""The default master: this machine, with as many threads as there are cores."""
 
 
 @contextmanager
@@ -69,11 +32,11 @@ def spark_session(
     noise: bool = False,
     settings: Mapping[str, object] | None = None,
 ) -> Iterator[SparkSession]:
-    """Open a session for the time of a run, and stop it afterwards.
+    """Start a session for a run, and stop it afterwards.
 
-    Without `master` and `remote` it is local, with as many threads as there are cores and a heap that follows the
-    machine's memory. `settings` are Spark's own. What Spark and its Java say goes to a file that is shown if the
-    start fails, unless `noise` is wanted.
+    Without `master` and `remote` it is local, with as many threads as there are cores and a heap that depends on
+    the machine's memory. `settings` are Spark's own. Log output of Spark and Java goes to a file, which is shown
+    if the start fails; with `noise` it goes to stderr.
     """
     if master and remote:
         raise RunError("give a master or a remote, not both")
@@ -93,15 +56,15 @@ def spark_session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in conf.items():
         builder = builder.config(key, value)
-    # Executors must run the same Python
+    # Executors must run the same Python as the driver
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with _quiet(noise) as said:
+    with _quiet(noise) as last_messages:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
             _note_heap(conf, error)
             raise RunError(
-                f"Spark could not be started on {remote or where}: {explained(error)}{said()}"
+                f"Spark could not be started on {remote or where}: {explained(error)}{last_messages()}"
             ) from error
         _note_heap(conf)
     try:
@@ -110,12 +73,12 @@ def spark_session(
         with _hushed(noise):
             yield spark
     finally:
-        with contextlib.suppress(Exception):  # it may have gone
+        with contextlib.suppress(Exception):  # it may have ended
             spark.stop()
 
 
 _started: dict[str, str] = {}
-"""The heap that Spark's Java was started with in this process: Java stays when a session ends."""
+"""The heap that Spark's Java was started with in this process: Java keeps running when a session ends."""
 
 
 def _note_heap(conf: Mapping[str, str], error: Exception | None = None) -> None:
@@ -124,7 +87,7 @@ def _note_heap(conf: Mapping[str, str], error: Exception | None = None) -> None:
 
 
 def _keep_heap(conf: dict[str, str], given: Mapping[str, str]) -> None:
-    """Let settings say the heap that Java has; raise if another one is asked for than it was started with."""
+    """Set the heap to that of a running Java; raise an error if another one was given."""
     if HEAP not in _started:
         return
     had = _started[HEAP]
@@ -140,7 +103,7 @@ def _keep_heap(conf: dict[str, str], given: Mapping[str, str]) -> None:
 
 @contextmanager
 def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
-    """Send what child processes that start meanwhile will ever write to stderr into a file; Python's own stays."""
+    """Redirect the stderr of child processes that start meanwhile to a file; Python keeps its stderr."""
     if noise:
         yield lambda: ""
         return
@@ -151,13 +114,13 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
         os.dup2(file.fileno(), 2)
         sys.stderr = os.fdopen(os.dup(kept), "w", buffering=1, errors="replace")
 
-        def said() -> str:
+        def last_messages() -> str:
             file.seek(0)
             lines = without_stacks(file.read()[-20_000:].decode(errors="replace"))
             return "\nSpark's last messages:\n  " + "\n  ".join(lines[-6:]) if lines else ""
 
         try:
-            yield said
+            yield last_messages
         finally:
             sys.stderr.flush()
             sys.stderr.close()
@@ -167,7 +130,7 @@ def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
 
 
 def without_stacks(text: str) -> list[str]:
-    r"""Return the lines of what Java said, without those that only say where.
+    r"""Return the lines of Java's output, without those of stack traces.
 
     >>> without_stacks("Exception: no such jar\n\tat org.x.Main(Main.scala:1)\n\t... 3 more\n")
     ['Exception: no such jar']
@@ -178,7 +141,7 @@ def without_stacks(text: str) -> list[str]:
 
 @contextmanager
 def _hushed(noise: bool) -> Iterator[None]:
-    """Keep PySpark and py4j from logging errors with their stacks: Penstock says them in a line."""
+    """Stop PySpark and py4j from logging errors with stack traces: Penstock reports them in one line."""
     names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
     loggers = [logging.getLogger("py4j"), *(PySparkLogger.getLogger(name) for name in names)]
     levels = [logger.level for logger in loggers]
@@ -196,20 +159,13 @@ def _hushed(noise: bool) -> Iterator[None]:
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:
-    """Whether a message is from elsewhere; py4j logs some to the root logger."""
+    """Whether a log record is not from py4j, which logs some to the root logger."""
     return Path(record.pathname).parent.name != "py4j"
-
-
-def _short(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        return re.sub(r"^: (?:[\w$]+\.)+[\w$]+: ", "", lines[1])[:300]  # Java's message, without its class
-    return (lines[0] if lines else type(error).__name__)[:300]
 
 
 @contextmanager
 def prepared(spark: SparkSession) -> Iterator[None]:
-    """Set what Penstock needs of a session that somebody else made, and set it back afterwards."""
+    """Set what Penstock needs in a session that it did not start, and restore it afterwards."""
     before = {key: spark.conf.get(key, None) for key in SESSION_SETTINGS}
     for key, value in SESSION_SETTINGS.items():
         spark.conf.set(key, value)
@@ -224,7 +180,7 @@ def prepared(spark: SparkSession) -> Iterator[None]:
 
 
 def slots_of(spark: SparkSession) -> int:
-    """Return how many tasks can run at the same time, as far as a session says; a Connect server does not."""
+    """Return how many tasks can run at the same time; 2 for a Connect server, which does not tell."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Connect has no context
@@ -232,38 +188,18 @@ def slots_of(spark: SparkSession) -> int:
 
 
 def heap_of(spark: SparkSession) -> int:
-    """Return the heap of Spark's driver in bytes, as far as a session says."""
+    """Return the heap of Spark's driver in bytes; Spark's default if the session does not tell."""
     try:
         return memory_bytes(str(spark.conf.get("spark.driver.memory", None) or ""))
-    except Exception:  # nobody set it, or the server does not tell
-        return SPARKS_OWN
+    except Exception:  # it is not set, or the server does not tell
+        return SPARK_DEFAULT
 
 
 def check_alive(spark: SparkSession) -> None:
-    """Raise if Spark itself has gone, which is nobody's rows' fault."""
+    """Raise an error if Spark itself has ended, so that no query or file is blamed."""
     try:
         spark.range(1).count()
     except OSError as error:
         raise RunError("Spark no longer answers: its process has ended") from error
     except Exception as error:
         raise RunError(f"Spark no longer answers: {explained(error)}") from error
-
-
-_HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) returns NULL instead"}
-"""What a script can do about some of Spark's conditions."""
-
-
-def explained(error: BaseException) -> str:
-    r"""Return what went wrong in a job, in a line: Spark's own condition and message, or the first cause.
-
-    >>> explained(RuntimeError("awaitResult:\nCaused by: org.Job: aborted\nCaused by: java.Syntax: no ]\n[\n^"))
-    'no ]'
-    """
-    text = str(error)
-    found = re.search(r"\[([A-Z_0-9.]+)\]\s*([^\n]*)", text)
-    if found is None:
-        causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
-        return causes[-1][:350] if causes else _short(error)
-    # What follows is advice on functions and settings that a script does not have
-    said = re.split(r" (?:Use|To tolerate|If necessary) |, (?:use|set) `| SQLSTATE", found[2])[0].strip()
-    return f"{said[:350]} [{found[1]}]{_HINTS.get(found[1], '')}"

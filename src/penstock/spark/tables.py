@@ -12,7 +12,7 @@ from penstock.plan.columns import typed
 from penstock.runtime.admission import BAD, RAW
 from penstock.spark.frames import Frames, arrow_frame
 from penstock.spark.job import BROADCAST_ROWS
-from penstock.spark.session import explained
+from penstock.spark.job_errors import explained
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.read_files import read_all
 

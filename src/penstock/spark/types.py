@@ -1,4 +1,4 @@
-"""Spark's types as a script declares them."""
+"""Spark's types as column types of a script."""
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
@@ -6,7 +6,7 @@ from penstock.language.types import NAMES, ColumnType
 
 
 def column_type(kind: DataType) -> ColumnType:
-    """Return a type of Spark as a script has it; raise `ValueError` with its name if no script has it.
+    """Return the column type of a Spark type; raise `ValueError` with its name if scripts have none.
 
     >>> from pyspark.sql.types import IntegerType
     >>> column_type(ArrayType(StructType().add("a b", IntegerType()))).name

@@ -26,7 +26,7 @@ def deciding(
     """
     from penstock.bench.deciding import measured
     from penstock.report.deciding import page
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     check_java()
     with Console(stderr=True).status("") as status:

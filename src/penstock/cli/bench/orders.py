@@ -32,7 +32,7 @@ def orders(
     """
     from penstock.bench.orders import measured
     from penstock.report.orders import page
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     check_java()
     with Console(stderr=True).status("") as status:

@@ -31,7 +31,7 @@ def overload(
     Examples: `penstock bench overload`; `penstock bench overload --quick --json | jq .streams`
     """
     from penstock.bench.overload import measured
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     check_java()
     with Console(stderr=True).status("") as status:

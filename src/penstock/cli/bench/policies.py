@@ -46,7 +46,7 @@ def policies(
     """
     from penstock.bench.policies.run import POLICIES, measured
     from penstock.report.policies import page
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     others = _others(more or (), POLICIES)
     check_java()

@@ -54,7 +54,7 @@ def stock(
     """
     cases = _planned(only, quick=quick, repeat=repeat)
     from penstock.report.stock import page
-    from penstock.spark.session import check_java
+    from penstock.spark.java import check_java
 
     check_java()
     measured, found = _measured(cases, quick=quick)

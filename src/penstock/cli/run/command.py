@@ -201,7 +201,7 @@ def _followed(running: "Running", signals: Signals, view: LiveView | EventLines,
     except Exception as error:  # a user gets a sentence, not a traceback
         if with_trace:
             traceback.print_exc()
-        from penstock.spark.session import explained
+        from penstock.spark.job_errors import explained
 
         raise RunError(f"the run failed: {type(error).__name__}: {explained(error)}") from error
 

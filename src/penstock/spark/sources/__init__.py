@@ -1,4 +1,4 @@
-"""Where rows come from: generated, files, sockets, and any source of Structured Streaming."""
+"""Sources of streams: generated rows, files, sockets, and any source of Structured Streaming."""
 
 from penstock.spark.sources.source_kinds import opened_source
 

@@ -1,4 +1,4 @@
-"""`SourceContext`: what sources are opened with."""
+"""`SourceContext`: the session and the options with which sources are opened."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class SourceContext:
     chunk_us: int
     scratch: Path
     tell: Callable[[str], object] = lambda text: None
-    """Told what a user should know of a source, such as that it waits for a client."""
+    """Called with messages for the user, such as that a socket waits for a client."""
     buffer_bytes: int = 16 * 1024 * 1024
     """Bytes that a source may read ahead."""
 
     def path(self, written: str, what: str) -> Path:
-        """Return a path of the script."""
+        """Return a path of the script as an absolute path; raise an error if nothing is there."""
         return found_path(self.folder, written, what)

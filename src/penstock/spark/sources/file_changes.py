@@ -1,7 +1,7 @@
 """Warnings about files that change after they were read: they grow, are replaced, or are renamed.
 
-A stream of files reads each name once, from its beginning to its end. Logs that a program still writes to and
-rotates break this: what is added is missed, and what is renamed is read twice.
+A stream of files reads each name once, from its beginning to its end. This fails for logs that a program still
+writes and rotates: added rows are missed, and renamed files are read twice.
 """
 
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 _REMEMBERED = 1000
-"""Files whose identity is kept, the last ones that were read."""
+"""Number of files whose identity is kept, the last ones that were read."""
 _CHECKED = 100
-"""Files that are checked at each listing, so that it does not cost by what was read before."""
+"""Number of files checked at each listing, so that its cost does not grow with the files read before."""
 
 
 class FileChanges:
-    """Remembers the files of a stream that were read last, and warns once of each kind of change."""
+    """Remembers the last files that a stream read, and warns once about each kind of change."""
 
     def __init__(self, stream: str, tell: Callable[[str], object]) -> None:
         self._stream = stream
@@ -25,7 +25,7 @@ class FileChanges:
         self._warned: set[str] = set()
 
     def reads(self, path: Path, status: os.stat_result) -> None:
-        """Take note of a file that is about to be read; warn if it was read under another name."""
+        """Remember a file that is about to be read; warn if it was read under another name."""
         identity = _Identity.of(status)
         other = self._read.pop(identity, None)
         if other is not None and not other.exists():
@@ -41,7 +41,7 @@ class FileChanges:
         for earlier, path in list(self._read.items())[-_CHECKED:]:
             try:
                 now = path.stat()
-            except OSError:  # it was moved away, as files that were read may be
+            except OSError:  # files that were read may be moved away
                 continue
             if (now.st_ino, now.st_size) != (earlier.number, earlier.size):
                 self._warn("changed", f"{path.name} has changed since it was read and is not read again")
@@ -54,7 +54,7 @@ class FileChanges:
 
 
 class _Identity(NamedTuple):
-    """What a file keeps when it is renamed. Another that gets its number later was written at another time."""
+    """What a file keeps when it is renamed. A later file with the same inode number has another time."""
 
     device: int
     number: int

@@ -1,4 +1,4 @@
-"""A folder, a file or a pattern as a stream: new files as they appear, in the order of their names."""
+"""The source of a folder, a file or a pattern: new files as they appear, in the order of their names."""
 
 import os
 import time
@@ -12,7 +12,8 @@ import pyarrow as pa
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW, Arrived
-from penstock.spark.session import check_alive, explained
+from penstock.spark.job_errors import explained
+from penstock.spark.session import check_alive
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.file_changes import FileChanges
 from penstock.spark.sources.read_files import read_files, signature
@@ -22,23 +23,25 @@ from penstock.spark.sources.time_units import TimeUnit
 _BYTES_AT_ONCE = 32 * 1024 * 1024
 _FILES_AT_ONCE = 5000
 _YOUNG_NS = 100_000_000
-_LOOK_S = 1.0
+"""A folder that changed less than this ago may change again without another time of change."""
+_LISTING_S = 1.0
+"""Shortest time between listings of a folder that has not changed."""
 _LISTING_SHARE = 0.02
-"""Looking for files takes at most this share of the time while nothing says that there are new ones."""
+"""Largest share of the time that listing a folder takes while it has not changed."""
 _SUFFIXES = (".tmp", ".crc", ".inprogress")
 
 
 class FileSource:
-    """Rows of files. Files whose names begin with . or _ are somebody's work in progress and are left alone."""
+    """Rows of files. Names that begin with . or _ mark unfinished files, which are ignored."""
 
-    buffer_bytes = held_bytes = 0  # what was not asked for is in its file
+    buffer_bytes = held_bytes = 0  # nothing is read ahead
 
     def __init__(self, stream: StreamDef, context: SourceContext, folder: Path | None = None) -> None:
         self.ended = False
         self._stream = stream
         self._context = context
-        written = stream.options.get("path", "")
-        self._path = folder or context.path(written, f"stream {stream.name}")
+        path = stream.options.get("path", "")
+        self._path = folder or context.path(path, f"stream {stream.name}")
         self._format = "parquet" if folder else stream.options["format"]
         self._seen: set[str] = set()
         self._waiting: deque[Path] = deque()
@@ -48,10 +51,10 @@ class FileSource:
         self._unit = TimeUnit(stream, context.tell)
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
-        self._look_again = 0.0
+        self._next_listing = 0.0
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
-        """Return the next rows: of several small files, or a part of a large one."""
+        """Return the next rows: of several small files, or a part of a large file."""
         if self.ended:
             return
         table = next(self._open, None)
@@ -64,18 +67,18 @@ class FileSource:
             self._open = self._read(self._next_paths())
             table = next(self._open, None)
         if table is not None:
-            yield Arrived(self._unit.told(table), now_us)
+            yield Arrived(self._unit.reported(table), now_us)
 
     def watermark(self, now_us: int) -> int | None:
-        """Return the clock where a row's time is its arrival; else the rows tell."""
+        """Return the clock if a row's time is its arrival; None if rows have times of their own."""
         return None if self._has_time else now_us
 
     def offered(self, now_us: int) -> int | None:
-        """Return nothing: what is not read yet waits in its file, and nothing is lost by that."""
+        """Return None: unread rows wait in their files, and none are lost."""
         return None
 
     def stop(self, now_us: int) -> None:
-        """Look for no more files, and read no more of those that were found."""
+        """Stop reading, and forget the files that were found."""
         self._stopped = True
         self._waiting.clear()
         self._open = iter(())
@@ -90,23 +93,23 @@ class FileSource:
     # Listing ------------------------------------------------------------------------------------------------
 
     def _list(self) -> None:
-        """Look for new files when the folder has changed; and from time to time, and while its time is young."""
+        """Look for new files if the folder has changed or changed very recently, and from time to time."""
         folder = self._path if self._path.is_dir() else self._path.parent
         try:
             changed = folder.stat().st_mtime_ns
         except OSError:
             changed = 0
         now = time.monotonic()
-        if changed == self._changed and now < self._look_again:
+        if changed == self._changed and now < self._next_listing:
             return
         self._changed = changed if time.time_ns() - changed > _YOUNG_NS else -1
         self._waiting.extend(self._new_files())
         self._changes.check()
         took = time.monotonic() - now
-        self._look_again = now + max(_LOOK_S, took / _LISTING_SHARE)
+        self._next_listing = now + max(_LISTING_S, took / _LISTING_SHARE)
 
     def _new_files(self) -> list[Path]:
-        """Return the files that were not there before. Of those that were, only the names are looked at."""
+        """Return the new files; known files cost only a comparison of names."""
         if self._path.is_file():
             folder, names = self._path.parent, {self._path.name}
         else:
@@ -124,7 +127,7 @@ class FileSource:
         return found
 
     def _next_paths(self) -> list[Path]:
-        """Take the next files off the list: at most some megabytes, and of one kind where it matters."""
+        """Remove and return the next files to read together: of one signature, and of limited number and size."""
         taken: list[Path] = []
         size = 0
         kind: object = None
@@ -134,7 +137,7 @@ class FileSource:
                 status = path.stat()
                 size += status.st_size
                 here = signature(path, self._format, self._stream)
-            except Exception:  # reading it alone will say what is wrong
+            except Exception:  # reading the file alone will show what is wrong
                 return taken or [self._waiting.popleft()]
             if taken and (size > _BYTES_AT_ONCE or here != kind):
                 break
@@ -146,23 +149,23 @@ class FileSource:
     # Reading ------------------------------------------------------------------------------------------------
 
     def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
-        """Read files together; one that is broken is turned away, and the others are read."""
+        """Read files together; a broken file is rejected, and the others are read."""
         stream, spark = self._stream, self._context.spark
         try:
             yield from read_files(spark, self._format, paths, stream)
         except UnreadableError as error:
-            yield self._turned_away(paths[error.place], error)
+            yield self._rejected(paths[error.place], error)
             if paths[error.place + 1 :]:
                 yield from self._read(paths[error.place + 1 :])
-        except Exception as error:  # Spark's own, Java's, Arrow's: whatever is wrong with a file
+        except Exception as error:  # of Spark, Java or Arrow: anything may be wrong with a file
             if len(paths) > 1:
                 for path in paths:
                     yield from self._read([path])
             else:
                 check_alive(spark)
-                yield self._turned_away(paths[0], error)
+                yield self._rejected(paths[0], error)
 
-    def _turned_away(self, path: Path, error: Exception) -> pa.Table:
-        """Return one row that stands for a file that cannot be read."""
+    def _rejected(self, path: Path, error: Exception) -> pa.Table:
+        """Return one malformed row that stands for a file that cannot be read."""
         nulls = {c.name: pa.nulls(1, arrow_type(c.type.name)) for c in self._stream.columns}
         return pa.table({**nulls, BAD: [f"file {path.name} cannot be read: {explained(error)}"], RAW: [path.name]})

@@ -1,4 +1,4 @@
-"""Rows made by Penstock, paced by the clock: bursty, poisson, trace."""
+"""The source of generated streams: arrival processes (bursty, poisson, trace), paced by the clock."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from penstock.spark.sources.context import SourceContext
 from penstock.workloads import Arrivals, Bursty, Poisson, Trace, made_rows
 
 _BLOCK = 8192
-"""Rows are made in blocks of one size, so that they do not depend on when the clock asks for them."""
+"""Rows are generated in blocks of one size, so that they do not depend on when they are polled."""
 
 
 def process_of(stream: StreamDef, context: SourceContext) -> Arrivals:
@@ -38,9 +38,9 @@ def process_of(stream: StreamDef, context: SourceContext) -> Arrivals:
 
 
 class GeneratedSource:
-    """A generated stream: times begin at the start, and `speed` makes the clock faster."""
+    """Generated rows: their times begin at the first poll, and `speed` makes the stream's clock faster."""
 
-    buffer_bytes = held_bytes = 0  # rows are made when they are asked for
+    buffer_bytes = held_bytes = 0  # rows are generated when they are polled
 
     def __init__(self, stream: StreamDef, context: SourceContext) -> None:
         self.ended = False
@@ -65,7 +65,7 @@ class GeneratedSource:
         self._stop_at: int | None = None
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
-        """Return the rows that are due; those of one `chunk_time` come together."""
+        """Return the rows that are due; rows of one `chunk_time` arrive together."""
         if self._start is None:
             self._start = self._last_poll = now_us
             self._until = now_us - 1
@@ -84,11 +84,11 @@ class GeneratedSource:
             yield Arrived(self._rows(len(offsets)), arrivals, self._start + offsets)
 
     def watermark(self, now_us: int) -> int | None:
-        """Return the clock: everything that was due by then has come."""
+        """Return the time up to which all rows were returned."""
         return self._until
 
     def offered(self, now_us: int) -> int | None:
-        """Return how many rows were due by now, whether they were asked for or not."""
+        """Return how many rows were due by now, polled or not."""
         if self._start is None:
             return 0
         virtual = self._virtual(now_us)
@@ -96,14 +96,14 @@ class GeneratedSource:
         return self._given + int(np.searchsorted(self._due, virtual, side="right"))
 
     def stop(self, now_us: int) -> None:
-        """Let nothing more become due; what is due by now still comes."""
+        """Generate no rows that are due later; rows that are due by now are still returned."""
         self._stop_at = now_us
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
     def _virtual(self, now_us: int) -> int:
-        """Return the stream's own time now, since its start."""
+        """Return the stream's own time since its start, in microseconds."""
         start = now_us if self._start is None else self._start
         return int((min(now_us, self._stop_at or now_us) - start) * self._speed)
 

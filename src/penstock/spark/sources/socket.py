@@ -1,4 +1,4 @@
-"""Lines from a socket as a stream: Penstock listens on loopback, or connects to a server that sends."""
+"""The source of lines from a socket: Penstock listens on loopback, or connects to a server."""
 
 import select
 import socket
@@ -17,17 +17,17 @@ from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.text_parser import parsed
 from penstock.spark.sources.time_units import TimeUnit
 
-_RECEIVED = 32768
-_LOOK_S = 0.2
-_ALONE = 5
-"""Looks without anybody connected after which a drained stream has ended."""
+_RECEIVED_BYTES = 32768
+_CHECK_S = 0.2
+_CHECKS_ALONE = 5
+"""Checks without a client after which a stream that is being drained has ended."""
 
 
 class SocketSource:
-    """Rows from a socket, one a line, as JSON or CSV.
+    """Rows from a socket, one per line, as JSON or CSV.
 
-    What was received waits in a buffer of limited size. When that is full nothing more is received, and TCP lets
-    the sender wait.
+    Received lines wait in a buffer of limited size. When it is full, nothing more is received, and TCP makes the
+    sender wait.
     """
 
     def __init__(self, stream: StreamDef, context: SourceContext) -> None:
@@ -53,7 +53,7 @@ class SocketSource:
         self._thread.start()
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
-        """Return the lines that have come; those of one `chunk_time` come together, or half a buffer of them."""
+        """Return the received lines, when a `chunk_time` has passed or the buffer is half full."""
         over = self._over.is_set()
         is_early = self._last_poll is not None and now_us - self._last_poll < self._context.chunk_us
         if is_early and not over and self._buffer.bytes < self.buffer_bytes / 2:
@@ -69,20 +69,20 @@ class SocketSource:
                 yield Arrived(self._parsed(pa.array(lines, pa.string())), now_us)
 
     def watermark(self, now_us: int) -> int | None:
-        """Return the clock where a row's time is its arrival; else the rows tell."""
+        """Return the clock if a row's time is its arrival; None if rows have times of their own."""
         return None if self._stream.timestamp is not None else now_us
 
     def offered(self, now_us: int) -> int | None:
-        """Return how many lines have come, read or not."""
+        """Return how many lines were received, polled or not."""
         return self._given + self._buffer.lines
 
     @property
     def held_bytes(self) -> int:
-        """What was received and nobody has asked for yet."""
+        """Bytes that were received and not polled yet."""
         return self._buffer.bytes
 
     def stop(self, now_us: int) -> None:
-        """Take no more lines."""
+        """Receive no more lines."""
         self._closing.set()
         self._over.set()
 
@@ -93,20 +93,20 @@ class SocketSource:
         self._thread.join(timeout=2)
 
     def _parsed(self, lines: pa.Array) -> pa.Table:
-        """Let Spark read the lines as it reads files."""
+        """Parse the lines as those of files."""
         unit = self._stream.options.get("timestamp_unit")
-        columns, told = self._stream.columns, self._stream.time_column
-        return self._unit.told(parsed(self._context.spark, lines, columns, self._layout, unit, told))
+        columns, time_column = self._stream.columns, self._stream.time_column
+        return self._unit.reported(parsed(self._context.spark, lines, columns, self._layout, unit, time_column))
 
-    # The threads --------------------------------------------------------------------------------------------
+    # Threads ------------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Accept whoever connects; when draining, the stream ends a second after the last of them has gone."""
+        """Accept clients; with `drain`, the stream ends a second after the last one has disconnected."""
         clients: list[threading.Thread] = []
         came, alone = False, 0
         while not self._closing.is_set():
             try:
-                ready, _, _ = select.select([self._socket], [], [], _LOOK_S)
+                ready, _, _ = select.select([self._socket], [], [], _CHECK_S)
                 if ready:
                     client, _ = self._socket.accept()
                     thread = threading.Thread(target=self._receive_from, args=(client,), daemon=True)
@@ -117,7 +117,7 @@ class SocketSource:
                 break
             clients = [thread for thread in clients if thread.is_alive()]
             alone = 0 if ready or clients else alone + 1
-            if self._context.drain and came and alone >= _ALONE:
+            if self._context.drain and came and alone >= _CHECKS_ALONE:
                 break
         self._over.set()
 
@@ -126,13 +126,13 @@ class SocketSource:
         self._over.set()
 
     def _receive_from(self, connection: socket.socket) -> None:
-        """Receive whole lines into the buffer; the rest of a line waits for what follows."""
+        """Receive whole lines into the buffer; the beginning of a line waits for its end."""
         rest, skipping = b"", False
-        connection.settimeout(_LOOK_S)
+        connection.settimeout(_CHECK_S)
         with connection:
             while not self._closing.is_set():
                 try:
-                    data = connection.recv(_RECEIVED)
+                    data = connection.recv(_RECEIVED_BYTES)
                 except TimeoutError:
                     continue
                 except OSError:
@@ -152,14 +152,14 @@ class SocketSource:
                 self._put(rest)
 
     def _put(self, lines: bytes) -> None:
-        """Keep lines as soon as there is room for them; until then, the sender has to wait too."""
-        while not self._buffer.put(lines, _LOOK_S):
+        """Add lines to the buffer as soon as there is room; until then, the sender waits too."""
+        while not self._buffer.put(lines, _CHECK_S):
             if self._closing.is_set():
                 return
 
 
 class _Buffer:
-    """Lines that were received, in the blocks in which they came; at most so many bytes, or one block."""
+    """Received lines, in the blocks in which they arrived; at most `most_bytes`, or one block."""
 
     def __init__(self, most_bytes: int) -> None:
         self.bytes = 0
@@ -169,7 +169,7 @@ class _Buffer:
         self._changed = threading.Condition()
 
     def put(self, lines: bytes, wait_s: float) -> bool:
-        """Add a block of lines if there is room for it, now or soon; return whether there was."""
+        """Add a block of lines if there is room within `wait_s`; return whether there was."""
         with self._changed:
             if not self._changed.wait_for(lambda: not self.bytes or self.bytes + len(lines) <= self._most, wait_s):
                 return False
@@ -179,7 +179,7 @@ class _Buffer:
         return True
 
     def take(self, most: int) -> list[bytes]:
-        """Remove and return at most so many lines."""
+        """Remove and return at most `most` lines."""
         taken: list[bytes] = []
         with self._changed:
             while self._blocks and len(taken) < most:

@@ -1,4 +1,4 @@
-"""From a stream's kind to its source."""
+"""The source class of each kind of stream."""
 
 from collections.abc import Callable, Mapping
 
@@ -21,5 +21,5 @@ SOURCES: Mapping[str, Callable[[StreamDef, SourceContext], Source]] = {
 
 
 def opened_source(stream: StreamDef, context: SourceContext) -> Source:
-    """Open the source of a stream; raise `RunError` if it cannot be."""
+    """Open the source of a stream; raise `RunError` if that is impossible."""
     return SOURCES[stream.source](stream, context)

@@ -1,4 +1,4 @@
-"""Any source of Structured Streaming: a stock query lands its batches in a folder, and the stream tails that."""
+"""Any source of Structured Streaming: a stock query writes its batches to a folder, which the stream reads."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import RunError
 from penstock.language.statements import StreamDef
-from penstock.spark.session import explained
+from penstock.spark.job_errors import explained
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.files import FileSource
 
@@ -16,7 +16,7 @@ _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 
 
 class StructuredSource(FileSource):
-    """Rows of a Structured Streaming source, through ``landing/batch=ID``. A batch that comes twice overwrites."""
+    """Rows of a Structured Streaming source, through ``landing/batch=ID``. A repeated batch is overwritten."""
 
     def __init__(self, stream: StreamDef, context: SourceContext) -> None:
         self._landing = Path(
@@ -28,7 +28,7 @@ class StructuredSource(FileSource):
         landing, time = str(self._landing), stream.timestamp
 
         def land(batch: DataFrame, number: int) -> None:
-            """Write a batch as one file, by time if there is one: a batch itself has no order."""
+            """Write a batch as one file, sorted by time if rows have one: a batch itself has no order."""
             rows = batch.coalesce(1) if time is None else batch.coalesce(1).sortWithinPartitions(time)
             rows.write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
 
@@ -52,18 +52,20 @@ class StructuredSource(FileSource):
         return [path for folder in new for path in sorted(folder.glob("*.parquet"))]
 
     def _at_end(self) -> bool:
-        """Whether the stock query has ended and all that it landed was read."""
+        """Whether the stock query has ended and all its batches were read."""
         if self._query.isActive:
             return False
         error = self._query.exception()
         if error is not None:
             raise RunError(f"stream {self._stream.name}: its source failed: {explained(error)}")
-        self._look_again = 0.0  # a file inside a batch's folder says that it is there; no other folder changes
+        self._next_listing = (
+            0.0  # a batch is finished by a file in its own folder, which does not change this folder
+        )
         self._list()
         return not self._waiting
 
     def stop(self, now_us: int) -> None:
-        """Stop the stock query; what it landed can still be read."""
+        """Stop the stock query; the batches that it wrote can still be read."""
         self._query.stop()
 
     def close(self) -> None:

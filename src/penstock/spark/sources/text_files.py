@@ -1,4 +1,4 @@
-"""Text files (JSON, CSV, TSV, CLF, Zeek) as rows: their layout, and their records in blocks that Spark parses."""
+"""Text files (JSON, CSV, web server logs, Zeek) as rows: layouts, and records in blocks for Spark to parse."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Texts to rows, by Spark: a record that does not fit says which column is to blame instead of failing.
+"""Parse text records with Spark; a record that does not fit gets a reason that names the column.
 
-JSON is read with the declared types, so that Spark decides what fits. Fields of separated texts, and of JSON that
-is found by a path, are texts first and are cast then.
+JSON is read with the declared types, so that Spark decides what fits. Separated fields, and JSON values found by a
+path, are read as text and then cast.
 """
 
 import re
@@ -20,12 +20,12 @@ from penstock.spark.frames import cut
 from penstock.spark.session import slots_of
 
 UNIT = "__unit"
-"""The column in which a parser tells which unit it took a time for, where nobody said one."""
+"""The column with the unit in which a time was read, if the script does not set one."""
 _LINE, _ROW, _CORRUPT = "__line", "__row", "__corrupt"
 _OBJECT = f"{_ROW}.v"
 _BRACKETS = r"\\[(\\d{2}/[A-Za-z]{3}/\\d{4}:[^\\]\"]*)\\]"
 _PART_BYTES = 512 * 1024
-"""Text that is worth a task of its own."""
+"""Bytes of text per task."""
 
 
 def parsed(
@@ -34,13 +34,13 @@ def parsed(
     columns: Sequence[Column],
     layout: Layout,
     unit: str | None,
-    told: str | None,
+    time_column: str | None,
 ) -> pa.Table:
     """Return records as rows of the declared columns.
 
-    Beside them there are ``__bad``, why a record does not fit, or NULL, and ``__raw``, the text of those. `unit`
-    is what numbers in TIMESTAMP columns count. Where it is None, the column ``__unit`` tells what the numbers of
-    the column `told` were taken for.
+    Two more columns are ``__bad`` (why a record does not fit, or NULL) and ``__raw`` (the text of such a record).
+    `unit` is the unit of numbers in TIMESTAMP columns. If it is None, the column ``__unit`` has the unit in which
+    the numbers of `time_column` were read.
     """
     table = cut(pa.table({_LINE: lines}), min(max(lines.nbytes // _PART_BYTES, 1), slots_of(spark)))
     reader = (_json if layout.form == "json" else _separated)(columns, layout, unit)
@@ -55,8 +55,8 @@ def parsed(
             f"CASE {_is_marked(f'substr({_LINE}, 3)')} WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW
         ),
     ]
-    if unit is None and told is not None and told in reader.texts:
-        outputs.append(named(unit_sql(reader.texts[told]), UNIT))
+    if unit is None and time_column is not None and time_column in reader.texts:
+        outputs.append(named(unit_sql(reader.texts[time_column]), UNIT))
     return frame.selectExpr(*outputs).toArrow()
 
 
@@ -70,7 +70,7 @@ def _value(place: int) -> str:
 
 
 class _Reader:
-    """SQL over a line: how it is parsed, each column's value, why it does not fit, what to keep of it then."""
+    """The SQL that reads a line: its parsed form, each column's value, why it does not fit, and its raw text."""
 
     def __init__(self, row: str, values: list[str], reason: str, raw: str, texts: dict[str, str]) -> None:
         self.row = row
@@ -78,13 +78,13 @@ class _Reader:
         self.reason = reason
         self.raw = raw
         self.texts = texts
-        """The columns that are texts first, with the SQL of those."""
+        """The columns that are read as text first, with the SQL of the text."""
 
 
 def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
-    """Read JSON. A path, or a name with dots, is looked for as a key first, and then as keys inside keys.
+    """Read JSON. A path, or a name with dots, is looked up first as one key and then as nested keys.
 
-    The object is parsed inside another one: by itself, Spark would pass over whatever follows it in the line.
+    The object is parsed inside another one: otherwise Spark would ignore whatever follows it in the line.
     """
     schema: dict[str, str] = {}
     values, wrong, texts = [], [], {}
@@ -100,12 +100,12 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
             if read != column.type.name:
                 misfits += f" OR {value} IS NOT NULL AND {is_null}"
                 cast = f"try_cast({value} AS {column.type.name})"
-                # Inside arrays, maps and structs it makes NULL of what does not fit
+                # Inside arrays, maps and structs the cast replaces what does not fit by NULL
                 fits = f"to_json({cast}) = to_json({value})" if column.type.is_nested else "true"
                 value = f"CASE WHEN {fits} THEN {cast} END"
             wrong.append(f"WHEN {misfits} THEN {_misfit(column)}")
         else:
-            # Spark finds fields whatever their case: a key that differs in case alone is looked for in the line
+            # Spark ignores the case of fields: keys that differ only in case are looked up in the line
             text = f"{_OBJECT}.{quoted(key)}" if _takes(schema, key, "STRING") else _in_line(key)
             if inner:
                 within = _takes(schema, root, "STRING")
@@ -124,7 +124,7 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
 
 
 def _wider(kind: str) -> str:
-    """Return the type as which JSON is read: Spark takes 128 to 255 for a TINYINT, as negative numbers.
+    """Return the type as which JSON is read: Spark reads 128 to 255 as negative numbers of TINYINT.
 
     >>> _wider("STRUCT<`TINYINT`:ARRAY<TINYINT>,`b`:INT>")
     'STRUCT<`TINYINT`:ARRAY<SMALLINT>,`b`:INT>'
@@ -133,14 +133,14 @@ def _wider(kind: str) -> str:
 
 
 def _takes(schema: dict[str, str], key: str, kind: str) -> bool:
-    """Add a key to what is read of an object; return whether it is read as this type then."""
+    """Add a key to the schema of the object; return whether it is read as this type."""
     if key not in schema and key.lower() in {each.lower() for each in schema}:
         return False
     return schema.setdefault(key, kind) == kind
 
 
 def _parsed(text: str, kind: str) -> str:
-    """Return the SQL of a text of JSON as the field `v` of a struct, with ``__corrupt`` where it does not fit."""
+    """Return the SQL that parses JSON text into the field `v` of a struct, or sets ``__corrupt`` if it misfits."""
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     schema = f"`v` {kind}, {_CORRUPT} STRING"
     return f"from_json(concat('{{\"v\":', {text}, '}}'), '{_escaped(schema)}', {options})"
@@ -152,7 +152,7 @@ def _unreadable() -> str:
 
 
 def _is_marked(then: str) -> str:
-    """Return what becomes of a record that is marked as `texts.BROKEN`."""
+    """Return the case of a record that is marked as `texts.BROKEN`."""
     return f"WHEN startswith({_LINE}, '\\0\\0') THEN {then}"
 
 
@@ -161,17 +161,17 @@ def _in_line(*keys: str) -> str:
 
 
 def _inside(text: str, *keys: str) -> str:
-    """Return the SQL of a value inside a text of JSON, as a text."""
+    """Return the SQL of a value inside JSON text, as text."""
     if not any("'" in key or "*" in key for key in keys):
         path = "$" + "".join(f"[{chr(39)}{key}{chr(39)}]" for key in keys)
         return f"get_json_object({text}, '{_escaped(path)}')"
-    for key in keys:  # a path cannot say such a key
+    for key in keys:  # a path cannot contain such a key
         text = f"try_element_at(from_json({text}, 'MAP<STRING,STRING>'), '{_escaped(key)}')"
     return text
 
 
 def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
-    """Read separated fields, which `layout.names` puts in order."""
+    """Read separated fields, in the order of `layout.names`."""
     names = layout.names or tuple(column.name for column in columns)
     fields = [f"f{place}" for place in range(len(names))]
     places = {name.lower(): place for place, name in reversed(list(enumerate(names)))}
@@ -189,7 +189,7 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
         options["nullValue"] = layout.null
     pairs = ", ".join(f"'{key}', '{_escaped(value)}'" for key, value in options.items())
     line = _LINE
-    if layout.brackets:  # a web server's [time zone] is one field, and so is a user with spaces: put in quotes
+    if layout.brackets:  # a web server's [time zone] and a user with spaces are single fields: quote them
         line = f"regexp_replace({line}, '{_escaped(USER_WITH_SPACES)}', '$1 \"$2\" [')"
         line = f"regexp_replace({line}, '{_BRACKETS}', '\"$1\"')"
     row = f"from_csv({line}, '{schema}', map({pairs}))"
@@ -211,7 +211,7 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
 
 
 def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
-    """Return the SQL of a text as the column's type, NULL where it does not fit."""
+    """Return the SQL of a text as the column's type; NULL if it does not fit."""
     kind = column.type
     if kind.name == "STRING":
         return text
@@ -236,5 +236,5 @@ def _literally(pattern: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text for use between quotes in SQL."""
+    """Return a text escaped for quotes in SQL."""
     return text.replace("\\", "\\\\").replace("'", "\\'")

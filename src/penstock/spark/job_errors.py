@@ -1,0 +1,29 @@
+"""Errors of Spark in one line, for users."""
+
+import re
+
+_HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) returns NULL instead"}
+"""What a script can do about some of Spark's errors, by error condition."""
+
+
+def explained(error: BaseException) -> str:
+    r"""Return what went wrong in a job in one line: Spark's message and error condition, or the first cause.
+
+    >>> explained(RuntimeError("awaitResult:\nCaused by: org.Job: aborted\nCaused by: java.Syntax: no ]\n[\n^"))
+    'no ]'
+    """
+    text = str(error)
+    found = re.search(r"\[([A-Z_0-9.]+)\]\s*([^\n]*)", text)
+    if found is None:
+        causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
+        return causes[-1][:350] if causes else _short(error)
+    # The rest is advice on functions and settings that a script does not have
+    message = re.split(r" (?:Use|To tolerate|If necessary) |, (?:use|set) `| SQLSTATE", found[2])[0].strip()
+    return f"{message[:350]} [{found[1]}]{_HINTS.get(found[1], '')}"
+
+
+def _short(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return re.sub(r"^: (?:[\w$]+\.)+[\w$]+: ", "", lines[1])[:300]  # Java's message, without its class
+    return (lines[0] if lines else type(error).__name__)[:300]
