@@ -10,9 +10,9 @@ from penstock.policies import POLICIES, Limited
 from penstock.qos import CANDIDATES
 from penstock.qos.fluid_model import AdmittedFlow, FluidModel
 from penstock.qos.fluid_queue import Flow
+from penstock.qos.gatherer import Statistics
 from penstock.qos.interval import merged
 from penstock.qos.model_inputs import ModelInputs
-from penstock.qos.statistics import Statistics
 
 
 def at(time, rows, stream="s"):
@@ -119,7 +119,7 @@ def test_first_come_first_served_beside_a_plain_queue():
     found = FluidModel(inputs, "fifo", 0.0).advance(100.0, [at(time, 1) for time in times]).results
     assert found.count == pytest.approx(40)
     assert found.max_response == pytest.approx(max(responses))
-    # Rows of a long queue are merged; what each waited stays the same in the mean, not in its square
+    # Rows of a long queue are merged; what each waited stays the same on average, but not its square
     assert found.response == pytest.approx(sum(responses), rel=0.02)
 
 
@@ -165,7 +165,7 @@ def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
         seconds = [[at(second + place / 5, 200, "s") for place in range(5)] for second in range(60)]
         samples = [model.advance(second + 1.0, seconds[second]) for second in range(60)]
         so_far[policy] = merged(samples).results.avg_response
-        with_waiting[policy] = Statistics().whole(merged(samples))["avg_response"]
+        with_waiting[policy] = Statistics().with_pending(merged(samples))["avg_response"]
         rest = [model.advance(60.0 + second, []) for second in range(1, 200)]
         assert rest[-1].waiting < len(net.edges)
         in_all[policy] = merged([*samples, *rest]).results.avg_response

@@ -105,7 +105,7 @@ def test_statistics_of_users():
         statistics.add("a", interval(3, 20.0))
         assert len(told) == 1
         assert "'bad' raised ZeroDivisionError" in told[0]
-        assert statistics.overall.mean["bad"] == -0.1  # goals go on with what there was
+        assert statistics.overall.mean["bad"] == -0.1  # goals use its values so far
         assert statistics.current["half"] == 10
         # over several intervals a statistic sees what was counted since the run began, as of the last
         with_queues = [interval(now, 10.0, queues={"a": QueueSize(now, 1.0)}) for now in (1.0, 2.0)]

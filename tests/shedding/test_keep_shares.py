@@ -34,7 +34,7 @@ def all_orders(names):
     return [dict(some) for some in product(*every)]
 
 
-def thinned(probing, shares):
+def reduced(probing, shares):
     """The same join when so much less arrives; of windows of time, the sizes follow the rates."""
     rates = {name: float(rate) * x for (name, rate), x in zip(probing.problem.rates.items(), shares, strict=True)}
     return replace(probing, problem=replace(probing.problem, rates=rates))
@@ -46,7 +46,7 @@ def test_parts_are_what_a_thinner_join_takes_and_brings(kind, seed):
     random = np.random.default_rng(seed)
     probing = some_probing(random, kind)
     shares = random.uniform(0.05, 1, 3)
-    less = thinned(probing, shares)
+    less = reduced(probing, shares)
     for orders in all_orders(probing.problem.streams):
         assert probing.cost_posynomial(orders).at(shares) == pytest.approx(less.utilization(orders), rel=1e-9)
     assert probing.results_posynomial().at(shares) == pytest.approx(less.rate, rel=1e-9)
@@ -55,7 +55,7 @@ def test_parts_are_what_a_thinner_join_takes_and_brings(kind, seed):
 
 
 def plainly(probing, orders, x):
-    """Seconds and results a second when these shares are kept, walked through row by row."""
+    """Seconds and results per second when these shares are kept, computed row by row."""
     problem, spans = probing.problem, probing.spans
     names = problem.streams
     rates = {name: float(problem.rates[name]) * x[place] for place, name in enumerate(names)}
@@ -116,13 +116,13 @@ def test_nothing_is_dropped_within_the_budget():
 
 
 def test_a_thinned_window_of_time_is_probed_first():
-    """Rows of b are dear in themselves, so b is thinned; then a row of a finds less there than with c."""
+    """Rows of b are expensive in themselves, so b is reduced; then a row of a finds less there than with c."""
     problem = JoinProblem(
         {"a": 50, "b": 10_000, "c": 50},
         {"a": Window("range", 2), "b": Window("range", 2), "c": Window("range", 20)},
         {("a", "b"): 0.002, ("a", "c"): 0.02},
         join_cost=1e-6,
-        filters={"b": [Filter(1e-4, 1.0, "dear")]},
+        filters={"b": [Filter(1e-4, 1.0, "expensive")]},
     )
     probing = Probing(problem, problem.selectivities, ProbeCosts(1e-6, 1e-7, 1e-9))
     assert probing.best["a"] == ("c", "b")

@@ -1,4 +1,4 @@
-"""What a thinned network takes and brings, beside the network with its rates multiplied."""
+"""Load and results with shares kept, compared with the network with its rates multiplied."""
 
 import numpy as np
 import pytest

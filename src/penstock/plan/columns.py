@@ -1,4 +1,4 @@
-"""Columns on their way between Arrow, Spark and a script's declarations."""
+"""Column types of Arrow, Spark and scripts, and Penstock's hidden columns."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,7 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """Return Arrow's type for a declared one.
+    """Return the Arrow type of a declared type.
 
     >>> arrow_type("DECIMAL(10,2)")
     Decimal128Type(decimal128(10, 2))
@@ -51,7 +51,7 @@ def arrow_type(name: str) -> pa.DataType:
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return Spark's type for one of Arrow's, the reverse of `arrow_type`."""
+    """Return the Spark type of an Arrow type, the reverse of `arrow_type`."""
     if pa.types.is_decimal(kind):
         return f"DECIMAL({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
@@ -66,33 +66,33 @@ def spark_type(kind: pa.DataType) -> str:
 
 
 def ddl(columns: Iterable[Column]) -> str:
-    """Return the columns as Spark declares them."""
+    """Return the columns as a Spark DDL schema."""
     return ", ".join(f"{quoted(column.name)} {column.type.name}" for column in columns)
 
 
 def typed(table: pa.Table, columns: Iterable[Column]) -> pa.Table:
-    """Return the declared columns in their order and types."""
+    """Return the declared columns of a table, in their order and types."""
     schema = pa.schema([pa.field(column.name, arrow_type(column.type.name)) for column in columns])
     return table.select(schema.names).cast(schema)
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a column is Penstock's own."""
+    """Whether a column is one of Penstock's hidden columns."""
     return name in (TIME, ARRIVAL, MEMBER) or (name.startswith("__seq") and name[5:].isdigit())
 
 
 def hidden_in(table: pa.Table) -> list[str]:
-    """Return Penstock's own columns of a table."""
+    """Return the hidden columns of a table."""
     return [name for name in table.column_names if is_hidden(name)]
 
 
 def numbers(table: pa.Table, name: str) -> Micros:
-    """Return a column of whole numbers."""
+    """Return a column of whole numbers as an array."""
     return np.asarray(table.column(name).to_numpy(), dtype=np.int64)
 
 
 def stamped(table: pa.Table, sequence: Micros, times: Micros, arrivals: Micros) -> pa.Table:
-    """Return the rows with sequence numbers, times and arrivals beside them."""
+    """Return the rows with hidden columns for sequence numbers, times and arrivals."""
     for name, values in ((seq(0), sequence), (TIME, times), (ARRIVAL, arrivals)):
         table = table.append_column(name, pa.array(values, pa.int64()))
     return table

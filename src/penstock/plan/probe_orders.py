@@ -1,4 +1,4 @@
-"""In which order a row probes the windows of a join: the cheapest, by rates and keys of a sample."""
+"""Probe orders: the cheapest order in which a row probes a join's windows, by rates and keys of a sample."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import Condition, Join
 
 COSTS = ProbeCosts(row=1e-9, pair=5e-9, result=1.2e-6)
-"""Seconds until a join was measured: fitted to 180 jobs of joins of four streams on two cores."""
+"""Seconds assumed until a join is measured: fitted to 180 jobs of joins of four streams on two cores."""
 EQUAL, OTHER = 0.1, 1 / 3
-"""Selectivities of conditions of which nothing is known: columns that are equal, and everything else."""
+"""Default selectivities of conditions: equal columns, and everything else."""
 SAMPLE_ROWS = 20_000
-"""The newest rows of a log, of which keys are counted."""
+"""The newest rows of a log, whose keys are counted."""
 _LEAST = 1e-9
 
 Places = tuple[tuple[int, ...], ...]
@@ -28,7 +28,7 @@ Places = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class StreamSample:
-    """What is known of a stream: how many rows come in a second of its time, and some of them."""
+    """Rate of a stream, in rows per second of its time, and some of its rows."""
 
     rate: float
     rows: pa.Table | None = None
@@ -36,10 +36,10 @@ class StreamSample:
 
 @dataclass(frozen=True)
 class JoinSummary:
-    """A join of streams: in which order the rows of each probe the others, what that takes.
+    """Probe orders of a join, for the rows of each stream, and their utilisations.
 
-    Utilisations are shares of the machine at the pace of the streams: in the orders that run, in those of the
-    optimizer (`at_best`), and in those of the script.
+    Utilisations are shares of the machine at the streams' rates: in the current orders, in the optimizer's
+    (`at_best`), and in the script's (`as_written`).
     """
 
     orders: Mapping[str, tuple[str, ...]]
@@ -54,14 +54,14 @@ class JoinSummary:
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """The orders that cost least for a join, and those in which it is written, with what both take."""
+    """The cheapest, written and current probe orders of a join, with their costs."""
 
     join: Join
     probing: Probing
 
     @property
     def best(self) -> Places:
-        """The orders that cost least."""
+        """The cheapest orders."""
         streams = self.probing.problem.streams
         return tuple(tuple(map(streams.index, self.probing.best[name])) for name in streams)
 
@@ -72,48 +72,48 @@ class ProbePlan:
 
     @property
     def current(self) -> Places:
-        """The orders that the join has."""
+        """The current orders of the join."""
         return tuple(map(self.join.order_from, range(len(self.join.ports))))
 
     def utilization(self, places: Places) -> float:
-        """Return what share of a processor the rows take, at the pace of their streams, in these orders."""
+        """Return the share of a processor that rows take in these orders, at their streams' rates."""
         return self.probing.utilization(self.named(places))
 
     def row_costs(self, places: Places) -> tuple[float, ...]:
-        """Return the seconds that a row of each port takes in these orders."""
+        """Return the seconds per row of each port in these orders."""
         rates = self.probing.problem.rates
         return tuple(
             self.probing.utilization({name: order}) / float(rates[name])
             for name, order in self.named(places).items()
         )
 
-    def expected(self, measured: Sequence[float], places: Places, told: float = 1.0) -> tuple[float, ...]:
-        """Return what a row of each port may cost in these orders, if it was measured to cost this in its own.
+    def expected(self, measured: Sequence[float], places: Places, row_share: float = 1.0) -> tuple[float, ...]:
+        """Return the expected costs per row of each port in these orders, from those measured in the current ones.
 
-        Orders that cost less scale it down. In those that cost more, what is looked through in addition costs as
-        was assumed, or as was measured: the latter counts by the share of the time that looking through took in
-        what was measured. `told` is the share of the time of jobs that rows took at all.
+        Orders that are cheaper in the model scale the measured cost down. For more expensive ones, the additional
+        cost of the model is scaled by (measured ÷ modelled) to the power of the share of the measured time that
+        scanning windows took. `row_share` is the share of the jobs' time that rows took.
         """
         found = []
         model, other, results = self.row_costs(self.current), self.row_costs(places), self._result_costs
         for cost, now, then, result in zip(measured, model, other, results, strict=True):
-            looking = told * (now - result) / now
-            more = (then - now) * (cost / now) ** looking
+            scanning = row_share * (now - result) / now
+            more = (then - now) * (cost / now) ** scanning
             found.append(cost + more if then > now else cost * then / now)
         return tuple(found)
 
     @property
     def _result_costs(self) -> list[float]:
-        """The seconds that the results of a row of each port take, in whatever order they were found."""
+        """Seconds that the results of a row of each port take, in any order."""
         return [self.probing.results(name) * self.probing.costs.result for name in self.probing.problem.streams]
 
     def named(self, places: Places) -> Orders:
-        """Return orders with the names of the ports."""
+        """Return the orders by names of ports."""
         streams = self.probing.problem.streams
         return {name: tuple(streams[each] for each in order) for name, order in zip(streams, places, strict=True)}
 
     def summarized(self, chosen: Places, utilization: Callable[[Places], float]) -> JoinSummary:
-        """Return what there is to say, of these orders beside the best and those written."""
+        """Return a summary of these orders beside the best and the written ones."""
         problem = self.probing.problem
         return JoinSummary(
             orders=self.named(chosen),
@@ -130,12 +130,12 @@ class ProbePlan:
 
     @property
     def arriving(self) -> float:
-        """Rows a second that reach the join and probe."""
+        """Rows per second that reach the join and probe."""
         return sum(map(float, self.probing.problem.rates.values()))
 
 
 def names_of(join: Join) -> tuple[str, ...]:
-    """Return the ports of a join by name: the stream's; with the place in FROM, if it stands there twice."""
+    """Return the names of a join's ports: the stream's name, with its position if FROM has the stream twice."""
     streams = [port.stream for port in join.ports]
     return tuple(
         stream if streams.count(stream) == 1 else f"{stream}#{place}" for place, stream in enumerate(streams)
@@ -149,10 +149,10 @@ def planned(
     spans: Sequence[float],
     measured: Callable[[str], float | None] = lambda name: None,
 ) -> ProbePlan | None:
-    """Return the plan of a join; None if it cannot be reckoned with.
+    """Return the probe plan of a join; None if its cost cannot be computed.
 
-    Of each port's stream there is a sample, and of how many seconds a job serves rows at once. Of selections on
-    the way there may be `measured` what they let through, which the plan does not say yet.
+    There is a sample for each port, and a span: the seconds of rows that a job serves at once. `measured` returns
+    the measured selectivity of a selection before the join; without one, the plan's is used.
     """
     join = plan.join(name)
     names = names_of(join)
@@ -185,12 +185,12 @@ def planned(
         )
         found = ProbePlan(join, Probing(problem, by_name(equal), COSTS, dict(zip(names, spans, strict=True))))
         return found if found.best else None
-    except PlanError:  # more streams than can be planned, or windows beyond counting
+    except PlanError:  # more streams than can be planned, or windows too large to count
         return None
 
 
 def _pairs(conditions: Iterable[Condition]) -> dict[tuple[int, int], list[Condition]]:
-    """Return the conditions between two ports, by the two."""
+    """Return the conditions between two ports, by pair of ports."""
     found: dict[tuple[int, int], list[Condition]] = {}
     for condition in conditions:
         if len(condition.ports) == 2:
@@ -200,7 +200,7 @@ def _pairs(conditions: Iterable[Condition]) -> dict[tuple[int, int], list[Condit
 
 
 def _equal_share(conditions: Iterable[Condition], samples: Sequence[StreamSample]) -> float:
-    """Return the share of pairs of rows whose keys are equal: counted in the samples if they are there."""
+    """Return the share of pairs of rows with equal keys: counted in the samples, if there are any."""
     share = 1.0
     keys: list[tuple[tuple[int, str], tuple[int, str]]] = []
     for condition in conditions:
@@ -215,7 +215,7 @@ def _equal_share(conditions: Iterable[Condition], samples: Sequence[StreamSample
         try:
             both = [_comparable(*(_column(samples[port], name) for port, name in pair)) for pair in keys]
             share *= _matching(*(_counted(side) for side in zip(*both, strict=True)))
-        except pa.ArrowException:  # types that Spark can compare, and Arrow cannot
+        except pa.ArrowException:  # types that Spark can compare but Arrow cannot
             share *= EQUAL ** len(keys)
     return share
 
@@ -230,13 +230,13 @@ def _has(sample: StreamSample, column: str) -> bool:
 
 
 def _counted(keys: Sequence[pa.ChunkedArray]) -> pa.Table:
-    """Return how often each key stands there."""
+    """Return the number of rows of each key."""
     table = pa.table(keys, [f"k{place}" for place in range(len(keys))])
     return table.group_by(table.column_names).aggregate([([], "count_all")])
 
 
 def _comparable(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return two columns in one type; numbers of different types as floating ones, where -0.0 is 0.0."""
+    """Return two columns in one type; numbers of different types as floats, with -0.0 as 0.0."""
     if left.type == right.type and not pa.types.is_floating(left.type):
         return left, right
     if all(map(_is_number, (left.type, right.type))):
@@ -249,7 +249,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _matching(left: pa.Table, right: pa.Table) -> float:
-    """Return which share of the pairs have equal keys; where none has, half a pair is assumed to."""
+    """Return the share of pairs with equal keys; if there is none, half a pair is assumed."""
     pairs = float(pc.sum(left.column("count_all")).as_py()) * float(pc.sum(right.column("count_all")).as_py())
     keys = [name for name in left.column_names if name != "count_all"]
     both = left.join(right, keys=keys, join_type="inner", right_suffix="_right")

@@ -1,8 +1,8 @@
-"""Ranges found without asking every member of a group: numbers are cut into bins, and a row looks into its own.
+"""Bins for range conditions of groups: a row is compared only with members whose range touches its bin.
 
-A thousand queries that want ``v >= low AND v < high`` are a thousand comparisons a row. With the constants of each
-written down for every bin that its range touches, Spark finds those of a row's bin by hashing and compares only
-them. A number's bin is computed by steps that never reverse an order, so no range can miss a number it holds.
+A thousand queries with ``v >= low AND v < high`` are a thousand comparisons per row. With a copy of each member's
+constants for every bin that its range touches, Spark finds those of a row's bin by hashing and compares only them.
+A number's bin is computed by monotonic steps, so no range misses a number it contains.
 """
 
 from collections import defaultdict
@@ -17,18 +17,18 @@ from penstock.plan.steps import Lookup
 
 BIN = "__bin"
 LEAST_MEMBERS = 32
-"""Fewer are compared as fast as they are found."""
+"""Fewer members are compared as fast as they are looked up."""
 COUNTS = (4096, 1024, 256, 64, 16)
-"""How many bins there may be: the most that do not make the table too long."""
+"""Numbers of bins to try: the largest that does not make the table too long is used."""
 MOST_COPIES = 16
-"""How often a member stands in the table, in the mean."""
+"""The most copies of a member in the table, on average."""
 LEAST_GAIN = 4
-"""A row must have so many times fewer members to be compared with."""
+"""The least factor by which bins must reduce the comparisons per row."""
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Numbers cut into so many parts of equal width; the first and the last go on for ever."""
+    """Bins of equal width; the first and the last have no outer limit."""
 
     start: float
     width: float
@@ -45,15 +45,15 @@ class Bins:
         return np.floor(np.clip(places, 0, self.count - 1)).astype(np.int64)
 
     def sql(self, column: str) -> str:
-        """Return the same as SQL. To Spark NaN is the greatest number, also here."""
+        """Return the bin of a column as SQL. NaN is the greatest number, as in Spark."""
         place = f"(CAST({column} AS DOUBLE) - {self.start!r}D) / {self.width!r}D"
         return f"floor(least(greatest({place}, 0D), {self.count - 1}D))"
 
 
 def binned(step: Lookup, constants: pa.Table) -> tuple[pa.Table, str]:
-    """Return the constants of a group with a line for each bin, and the condition to join them by.
+    """Return the constants of a group with a row for each bin, and the condition to join them by.
 
-    Where bins do not help, both are as they were.
+    If bins do not help, both are unchanged.
     """
     for column, (lows, highs) in _ranges(step, constants).items():
         if bins := _worthwhile(lows, highs):
@@ -67,7 +67,7 @@ def binned(step: Lookup, constants: pa.Table) -> tuple[pa.Table, str]:
 
 
 def _ranges(step: Lookup, constants: pa.Table) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return for every column that is bounded on both sides the ends of each member's range."""
+    """Return the limits of each member's range, for every column that is bounded on both sides."""
     limits: dict[tuple[str, bool], list[NDArray[np.float64]]] = defaultdict(list)
     for condition in step.conditions:
         for bound in condition.bounds:
@@ -81,7 +81,7 @@ def _ranges(step: Lookup, constants: pa.Table) -> dict[str, tuple[NDArray[np.flo
 
 
 def _worthwhile(lows: NDArray[np.float64], highs: NDArray[np.float64]) -> Bins | None:
-    """Return the finest bins that do not make too many copies of the members, if they spare enough comparisons."""
+    """Return the finest bins without too many copies of members, if they save enough comparisons."""
     if len(lows) < LEAST_MEMBERS:
         return None
     start, end = float(np.quantile(lows, 0.01)), float(np.quantile(highs, 0.99))

@@ -1,4 +1,4 @@
-"""How far a run goes through a plan from an entry on: which joins it reaches, what leaves it."""
+"""What a run of a unit reaches in a plan: its joins, and the operators whose output leaves it."""
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from penstock.plan.steps import Join
 
 @dataclass(frozen=True)
 class Reach:
-    """From one entry of a unit on: the joins that a run reaches, and whether it makes anything but for them."""
+    """From one entry of a unit: the joins that a run reaches, and whether other output leaves it."""
 
     joins: tuple[Edge, ...]
     other: bool
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether a run may go on at any time: it makes something for which no other stream is waited for."""
+        """Whether rows may run at any time: some output of the run waits for no other stream."""
         return self.other or not self.joins
 
 
 def reach_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Reach:
-    """Follow a run from an entry up to the joins: what lies behind those waits for other streams."""
+    """Return the reach of a run from an entry up to the joins. Operators behind joins wait for other streams."""
     reached = list(_walk(plan, [entry], through, past_joins=False))
     joins = tuple(edge for edge in reached if isinstance(plan.steps[edge.target], Join))
     return Reach(joins, any(_leaves(plan, edge.target, through) for edge in reached if edge not in joins))
 
 
 def joins_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Iterator[Edge]:
-    """Return the edges into joins that a run passes from an entry on."""
+    """Return the edges into joins that a run passes after an entry."""
     for edge in _walk(plan, [entry], through):
         if isinstance(plan.steps[edge.target], Join):
             yield edge
 
 
 def leaving(plan: Plan, entries: Iterable[Edge], through: Set[Edge]) -> list[str]:
-    """Return the operators of a run whose output leaves it, as results or into queues."""
+    """Return the operators whose output leaves the run, as results or into queues."""
     reached = dict.fromkeys(edge.target for edge in _walk(plan, entries, through))
     return [name for name in reached if _leaves(plan, name, through)]
 

@@ -1,4 +1,4 @@
-"""Replanning: the probe orders of running joins, chosen when rows have arrived and again as the logs change."""
+"""Replanning: probe orders of running joins, chosen when rows have arrived and again as the logs change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ depend on the speed of the machine."""
 _JOIN_WORK = 10_000
 """What a join takes in addition, as so many rows."""
 _UNBOUND = 2
-"""How often orders behind selections may change freely after a join began to run: by then they are measured."""
+"""How often orders behind selections may change for any gain after a join began to run. Then they are measured."""
 _LEAST_SHARE = 1e-6
 
 
@@ -41,12 +41,12 @@ class Log(Protocol):
 
     @property
     def held_span_s(self) -> float:
-        """The time that those cover, in seconds."""
+        """Seconds of stream time that the held rows cover."""
         ...
 
     @property
     def held_share(self) -> float:
-        """The share that drop boxes kept when those arrived."""
+        """The share that drop boxes kept when the held rows arrived."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Log(Protocol):
         ...
 
     def newest_rows(self, count: int) -> pa.Table | None:
-        """Return the newest rows held, at most so many."""
+        """Return the newest held rows, at most so many."""
         ...
 
 
@@ -77,7 +77,7 @@ class RowCosts(Protocol):
 
 @dataclass(frozen=True)
 class JoinRan:
-    """One job's part in a join: rows by port, the seconds of stream time that those span, and its time."""
+    """A join's part of a job: rows by port, the seconds of stream time that they span, and the time it took."""
 
     rows: tuple[int, ...]
     spans: tuple[float, ...]
@@ -111,7 +111,7 @@ class _Totals:
         self.warm_s += job.seconds * is_warm
 
     def jobs_s(self, costs: Sequence[float]) -> float:
-        """Return the time of all jobs in addition to their rows, if rows cost so much."""
+        """Return the time of all jobs without that of their rows, at these costs per row."""
         if not self.warm_jobs:
             return max(self.seconds - _dot(self.rows, costs), 0.0)
         return max(self.warm_s - _dot(self.warm_rows, costs), 0.0) * self.jobs / self.warm_jobs
@@ -126,7 +126,7 @@ class Planner:
         self._changes: list[str] = []
         self._costs = costs
         self._most_rows = most_rows
-        """Rows that a job takes of a port at most."""
+        """The most rows that a job takes of a port."""
         self._fixed = fixed
         """Whether joins keep their written orders. Other orders are evaluated anyway."""
         self._joins: list[str] = []
@@ -137,7 +137,7 @@ class Planner:
         """Next sequence numbers of each join's streams when it was last planned, oldest plan first."""
 
     def move_to(self, plan: Plan) -> None:
-        """Plan the joins of another plan from now on."""
+        """Use the joins of another plan from now on."""
         self._joins = [
             name for name, step in plan.steps.items() if isinstance(step, Join) and len(step.ports) >= LEAST_PORTS
         ]
@@ -158,8 +158,8 @@ class Planner:
     def utilization(self, name: str, places: Places, span_s: float) -> float:
         """Return the share of the machine that a join uses at its streams' rates, in these orders.
 
-        Once it has run, this is from what was measured over `span_s` seconds of stream time. Before, it is from
-        the assumed costs.
+        Once the join has run, this is computed from measurements over `span_s` seconds of stream time. Before, it
+        is computed from assumed costs.
         """
         found, totals, costs = self.plans[name], self._totals.get(name), self._costs.of(name)
         if totals is None or costs is None or not span_s:
@@ -169,7 +169,7 @@ class Planner:
         return (_dot(totals.rows, expected) + jobs_s) / span_s
 
     def first(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
-        """Return the plan with orders for joins of which a stream has brought twice the rows known before."""
+        """Return the plan with new orders for joins of which a stream has twice the rows of the last planning."""
         due = []
         for name in self._joins:
             brought = _brought(plan, name, logs)
@@ -179,11 +179,11 @@ class Planner:
         return self._ordered(plan, logs, due)
 
     def again(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
-        """Return the plan with orders for what the logs hold now, the oldest plans first."""
+        """Return the plan with orders for the current logs; joins planned longest ago come first."""
         return self._ordered(plan, logs, list(self._known))
 
     def for_shares(self, plan: Plan, logs: Mapping[str, Log]) -> Plan:
-        """Return the plan with the cheapest orders for what drop boxes keep from now on."""
+        """Return the plan with the cheapest orders for the current shares of drop boxes."""
         return self._ordered(plan, logs, list(self._known), better=1.0)
 
     def unshed(self, plan: Plan, name: str, logs: Mapping[str, Log]) -> ProbePlan | None:
@@ -195,8 +195,9 @@ class Planner:
         for name in names:
             if sampled > WORK_AT_ONCE:
                 break
-            sampled += _JOIN_WORK + sum(min(logs[port.stream].rows, SAMPLE_ROWS) for port in plan.join(name).ports)
-            self._known.pop(name, None)  # the newest plan is the last entry
+            ports = plan.join(name).ports
+            sampled += _JOIN_WORK + sum(min(logs[port.stream].rows, SAMPLE_ROWS) for port in ports)
+            self._known.pop(name, None)  # so that the newest plan is the last entry
             self._known[name] = _brought(plan, name, logs)
             found = self._planned(plan, name, logs)
             if found is not None:
@@ -224,7 +225,7 @@ class Planner:
     ) -> ProbePlan | None:
         own = [logs[port.stream] for port in plan.join(name).ports]
         if any(log.next_sequence and not log.rows for log in own):
-            return None  # the rows were released, so nothing is known of the next ones
+            return None  # the rows were released, so there is no sample
         samples = [
             StreamSample(stream_rate(plan, log, unshed=unshed), log.newest_rows(SAMPLE_ROWS)) for log in own
         ]

@@ -1,4 +1,4 @@
-"""Some rows of a stream before it runs, without Spark: made by its own generator, or read from its first file."""
+"""Samples of streams before a run, without Spark: from the stream's generator or its first file."""
 
 from pathlib import Path
 
@@ -20,9 +20,9 @@ _GENERATED = ("bursty", "poisson", "trace")
 
 
 def sampled(stream: StreamDef, folder: Path) -> StreamSample:
-    """Return what can be known of a stream: its rate as declared or by the times of a file, and some rows.
+    """Return the rate of a stream, as declared or from the times of a file, and some of its rows.
 
-    Of sockets, tables of Spark and files that do not fit their declaration there are no rows.
+    There are no rows for sockets, Spark tables and files that do not match their declaration.
     """
     declared = float(stream.options.get("rate", RATE))
     if stream.source in _GENERATED:
@@ -60,11 +60,11 @@ def _read(file: Path, stream: StreamDef) -> pa.Table:
             convert_options=pc_csv.ConvertOptions(column_types=types, include_columns=list(types)),
         ) as opened:
             return pa.Table.from_batches([opened.read_next_batch()]).slice(0, SAMPLE_ROWS)
-    raise StopIteration(f"{form} is left to Spark")
+    raise StopIteration(f"only Spark reads {form}")
 
 
 def _rate(rows: pa.Table, stream: StreamDef) -> float | None:
-    """Return the rows a second of the stream's own time, if it has one and it goes on."""
+    """Return the rows per second of the stream's own time; None if it has no time or all times are equal."""
     if stream.timestamp is None or rows.num_rows < 2:
         return None
     column = rows.column(stream.timestamp)

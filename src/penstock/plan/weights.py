@@ -1,4 +1,4 @@
-"""Weights of queries on a plan: a group has those of its members."""
+"""Weights of queries in a plan's network: a group has the average of its members' weights."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,10 @@ from penstock.plan.plan import Plan
 
 
 def weighed_network(plan: Plan, weights: Mapping[str, float]) -> Network:
-    """Return the network of a plan with these weights of queries; names that are not there count for nothing.
+    """Return the network of a plan with these weights of queries; unknown names are ignored.
 
-    What a group makes is the sum of what its members make (SCLP08 (9)). So a result of it counts as much as one of
-    its members does on average; where the best speaks for all, as much as the greatest.
+    A group makes the sum of its members' results (SCLP08 (9)). So its weight is the average of theirs, or the
+    greatest for policies that rank by the best member.
     """
     if not weights:
         return plan.network.weighed({})

@@ -1,11 +1,13 @@
 """Quality of service: goals, statistics, and selectors that pick the policy by them."""
 
 from penstock.qos.estimates import Estimates
+from penstock.qos.gatherer import Statistics, View
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
 from penstock.qos.interval import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums, merged
-from penstock.qos.policy_choice import CANDIDATES, ChoiceSample, Chosen, PolicyChoice, Selection
+from penstock.qos.policy_choice import ChoiceSample, Chosen, PolicyChoice
+from penstock.qos.selection import CANDIDATES, Selection
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named
-from penstock.qos.statistics import STATISTICS, Statistic, Statistics, View, statistic
+from penstock.qos.statistics import STATISTICS, Statistic, statistic
 
 __all__ = [
     "CANDIDATES",

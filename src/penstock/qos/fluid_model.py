@@ -38,7 +38,7 @@ class AdmittedFlow(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """An entry of a unit: cost and results per row, and the queues into which rows go on."""
+    """An entry of a unit: cost and results per row, and the queues that they go to."""
 
     edge: Edge
     queue: FluidQueue

@@ -1,4 +1,4 @@
-"""What is asked of the system: statistics to be small or large, and how much each counts (P04 §5.1)."""
+"""Goals: statistics to minimise or maximise, and their weights (P04 §5.1)."""
 
 import math
 import re
@@ -19,7 +19,7 @@ _HEAVIEST = 1_000_000
 
 @dataclass(frozen=True)
 class Goal:
-    """A statistic, whether it should be small or large, and the weight of that beside the other goals."""
+    """A statistic to minimise or maximise, and its weight among the goals."""
 
     statistic: str
     sense: Sense
@@ -45,9 +45,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Goals:
-    """All goals; their weights sum to 1. `queries` says how much a result of a query counts; 1 unless it says.
+    """All goals; their weights sum to 1. `queries` has the weights of queries' results that are not 1.
 
-    With `implied` goals, only weights of queries were given: a policy that is named then stays.
+    Goals are `implied` if only weights of queries were given. A named policy is then not changed.
 
     >>> goals = Goals.parse("minimize avg_slowdown 0.7, minimize queue_memory 0.3, weigh alarms 5")
     >>> [str(goal) for goal in goals], dict(goals.queries)
@@ -92,7 +92,7 @@ class Goals:
 
     @classmethod
     def of(cls, given: "str | Goals | Mapping[str, float]") -> "Goals":
-        """Return goals as they are, from a text, or from statistics with their weights, each in its usual sense.
+        """Return goals from `Goals`, a text, or a mapping from statistics to weights, each in its usual sense.
 
         >>> print(Goals.of({"output_rate": 0.25, "queue_size": 0.75}))
         maximize output_rate 0.25, minimize queue_size 0.75
@@ -110,7 +110,7 @@ class Goals:
 
     @classmethod
     def parse(cls, text: str) -> "Goals":
-        """Read goals: a template's name, or goals behind each other; then, perhaps, the weights of queries."""
+        """Read goals from a text: a template's name or a list of goals, and optionally weights of queries."""
         if len(text) > _LONGEST:
             raise QosError(f"goals may have at most {_LONGEST} characters, not {len(text)}")
         goals: list[Goal] = []
@@ -142,10 +142,10 @@ class Goals:
         return replace(self, queries=dict(queries))
 
     def loss(self, values: Mapping[str, float]) -> float | None:
-        """Return how far statistics are from the goals: small is good. None if one of them is not known.
+        """Return the loss of these statistics: lower is better. None if the value of a goal is unknown.
 
-        It is the weighted geometric mean of what is to be small, and of one over what is to be large: twice the
-        response costs the same whatever its unit, and so does half the rate.
+        It is the weighted geometric mean of statistics to minimise and of the inverses of those to maximise. So
+        twice the response, or half the rate, costs the same in any unit.
 
         >>> goals = Goals.parse("minimize avg_response 0.5, maximize output_rate 0.5")
         >>> round(goals.loss({"avg_response": 4.0, "output_rate": 9.0}), 4)

@@ -1,4 +1,4 @@
-"""What an engine has counted in an interval: of its results, its operators and its queues."""
+"""Statistics of an interval, as an engine counts them: results, operators and queues."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class ResultSums:
-    """Results: how many, and sum, maximum and sum of squares of response and slowdown."""
+    """Number of results, and sum, maximum and sum of squares of their responses and slowdowns."""
 
     count: float = 0.0
     response: float = 0.0
@@ -25,27 +25,27 @@ class ResultSums:
 
     @property
     def avg_response(self) -> float | None:
-        """The average response, if there was a result."""
+        """The average response; None without results."""
         return self.response / self.count if self.count else None
 
     @property
     def avg_slowdown(self) -> float | None:
-        """The average slowdown, if there was a result."""
+        """The average slowdown; None without results."""
         return self.slowdown / self.count if self.count else None
 
     @property
     def l2_response(self) -> float:
-        """The ℓ2 norm of response."""
+        """The ℓ2 norm of responses."""
         return sqrt(self.squared_response)
 
     @property
     def l2_slowdown(self) -> float:
-        """The ℓ2 norm of slowdown."""
+        """The ℓ2 norm of slowdowns."""
         return sqrt(self.squared_slowdown)
 
 
 def added(results: Sequence[ResultSums]) -> ResultSums:
-    """Return several sets of results as one."""
+    """Return the sums of several sets of results as one."""
     return ResultSums(
         count=sum(one.count for one in results),
         response=sum(one.response for one in results),
@@ -58,7 +58,7 @@ def added(results: Sequence[ResultSums]) -> ResultSums:
 
 
 class OperatorWork(NamedTuple):
-    """What an operator did: tuples taken and made, seconds spent."""
+    """Work of an operator: tuples taken and made, seconds spent."""
 
     taken: float
     made: float
@@ -66,7 +66,7 @@ class OperatorWork(NamedTuple):
 
 
 class QueueSize(NamedTuple):
-    """What waits in a queue: tuples, and the memory they take."""
+    """Size of a queue: waiting tuples and their memory."""
 
     tuples: float
     memory: float
@@ -74,22 +74,22 @@ class QueueSize(NamedTuple):
 
 @dataclass(frozen=True)
 class IntervalStatistics:
-    """An interval of `seconds`, up to now. `results` are of all queries, each weighed as the goals say."""
+    """Statistics of the `seconds` before `now`. `results` are of all queries, weighted as the goals say."""
 
     now: float
     seconds: float
     results: ResultSums
     memory: float
-    """Mean queue memory over the interval."""
+    """Average memory of all queues over the interval."""
     peak: float
     waiting: float
     """Tuples in all queues now."""
     oldest: float = 0.0
-    """Age of the oldest waiting tuple, as far as it is known."""
+    """Age of the oldest waiting tuple, if known."""
     pending: ResultSums = ResultSums()
-    """The results that are expected of what waits now, as if they came at this moment; where that is known."""
+    """The results expected of waiting tuples, as if they came now; if known."""
     queries: Mapping[str, ResultSums] = field(default_factory=dict, repr=False)
-    """Of each query since the run began. These mappings may be computed when they are asked for."""
+    """Of each query since the run began. Values of these mappings may be computed on access."""
     operators: Mapping[str, OperatorWork] = field(default_factory=dict, repr=False)
     """Of each operator since the run began."""
     queues: Mapping[str, QueueSize] = field(default_factory=dict, repr=False)
@@ -97,7 +97,7 @@ class IntervalStatistics:
 
 
 def merged(intervals: Iterable[IntervalStatistics]) -> IntervalStatistics:
-    """Return intervals that follow each other as one; what was counted since the run began is as in the last."""
+    """Return successive intervals as one. Counts since the run began are those of the last interval."""
     each = list(intervals)
     if not each:
         raise QosError("there is no interval to merge")
@@ -118,7 +118,7 @@ def merged(intervals: Iterable[IntervalStatistics]) -> IntervalStatistics:
 
 
 class Computed(Mapping[str, V], Generic[T, V]):
-    """Values by name that are computed when they are asked for: of thousands, hardly one is."""
+    """A mapping whose values are computed on access: of thousands, few are ever read."""
 
     def __init__(self, things: Callable[[], Mapping[str, T]], compute: Callable[[T], V]) -> None:
         self._things = things

@@ -1,23 +1,23 @@
-"""How well a policy met the goals, compared with what was read of all policies (P04 §5.2).
+"""Scores of policies: how well each met the goals, compared with all intervals so far (P04 §5.2).
 
-    z = (μ_S − μ_H) ÷ (max_H − min_H) · decay^time + 0.5        1 − z where it is to be small      (5.1)
+    z = (μ_S − μ_H) ÷ (max_H − min_H) · decay^time + 0.5        1 − z if it is to be minimised     (5.1)
     score = Σ z · w                                                                                (5.2)
 
-μ_S is the average while the policy ran, μ_H over everything; max_H and min_H are the extremes of everything.
-`time` is how long the policy has not run: what was known of it fades to 0.5. With weighted averages z can leave
-0 … 1; it is clamped. Where nothing differs (max = min), or nothing is known of the policy, z is 0.5.
+μ_S is the average while the policy ran; μ_H, max_H and min_H are of all intervals. `time` is how long the policy
+has not run: z fades to 0.5. With weighted averages z can leave 0 … 1; it is clamped. If all values are equal
+(max = min), or none of the policy is known, z is 0.5.
 """
 
 from collections.abc import Mapping
 
+from penstock.qos.gatherer import View
 from penstock.qos.goals import Goals
-from penstock.qos.statistics import View
 
 UNKNOWN = 0.5
 
 
 def z_of(value: float | None, overall: View, statistic: str, fade: float = 1.0) -> float:
-    """Return a statistic on the scale from 0, the least ever read, to 1, the greatest.
+    """Return z of a statistic (P04 (5.1)): its distance from the overall average, on a scale from 0 to 1.
 
     >>> history = View(weight=0.5)
     >>> for value in (2.0, 4.0):
@@ -35,7 +35,7 @@ def z_of(value: float | None, overall: View, statistic: str, fade: float = 1.0) 
 
 
 def score_of(values: Mapping[str, float], overall: View, goals: Goals, fade: float = 1.0) -> float:
-    """Return the score of these averages: from 0 to 1, high is good."""
+    """Return the score of these averages (P04 (5.2)): from 0 to 1, higher is better."""
     score = 0.0
     for goal in goals.goals:
         z = z_of(values.get(goal.statistic), overall, goal.statistic, fade)
@@ -44,10 +44,10 @@ def score_of(values: Mapping[str, float], overall: View, goals: Goals, fade: flo
 
 
 def reward_of(values: Mapping[str, float], overall: View, goals: Goals) -> float:
-    """Return how good a period was on the scale of everything that was ever read: 0 is the worst, 1 the best.
+    """Return the reward of a period, on the scale of all values so far: 0 is the worst, 1 the best.
 
-    Unlike a score, it does not depend on the average so far, which follows whatever runs: a policy that gets worse
-    and keeps running would soon look average again.
+    Unlike a score, it does not depend on the average so far. That average follows the running policy, so one that
+    gets worse and keeps running would soon score as average again.
 
     >>> history = View()
     >>> for value in (2.0, 4.0):

@@ -1,4 +1,4 @@
-"""What a script says about the choice of its policy: SET qos, selector, candidates and policy."""
+"""The settings of a script for the choice of its policy: SET qos, selector, candidates and policy."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from penstock.errors import PolicyError, QosError, nearest
 from penstock.policies import Policy, policy_named
 from penstock.qos.goals import DEFAULT, Goals
-from penstock.qos.policy_choice import CANDIDATES, Selection
+from penstock.qos.selection import CANDIDATES, Selection
 from penstock.qos.selectors import SELECTORS
 
 SETTINGS = ("policy", "qos", "selector", "candidates")
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What is said so far; None where nothing is.
+    """The settings given so far; None for those that are not.
 
-    A policy is chosen where goals or a selector are given, unless the selector is 'none'. Without goals they are
-    P04's (`DEFAULT`), without candidates `CANDIDATES`; a policy that is named runs first, and is a candidate.
-    Where only weights of queries are given, a policy that is named stays.
+    The policy is chosen if goals or a selector are given, unless the selector is 'none'. Default goals are P04's
+    (`DEFAULT`), default candidates `CANDIDATES`. A named policy is the first candidate and runs first. If only
+    weights of queries are given, a named policy is not changed.
 
     >>> script = {"qos": "latency", "policy": "srpt", "candidates": "hr, bsd.every(20)"}
     >>> said = PolicySettings.of(script, queries=())
@@ -38,7 +38,7 @@ class PolicySettings:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], queries: Iterable[str]) -> "PolicySettings":
-        """Return what the settings of a script say; raise `QosError` with the name of the one that is wrong."""
+        """Return the settings of a script; raise `QosError` with the name of one that is wrong."""
         said, names = cls(), list(queries)
         for name in SETTINGS:
             if settings.get(name) is not None:
@@ -46,7 +46,7 @@ class PolicySettings:
         return said
 
     def with_setting(self, name: str, value: object, queries: Iterable[str]) -> "PolicySettings":
-        """Return the same with one setting more, or another; goals may weigh these queries."""
+        """Return these settings with one added or replaced. Goals may have weights of these queries."""
         if name == "qos":
             return replace(self, goals=_checked(name, lambda given: goals_among(given, queries), value))
         if name == "selector":
@@ -57,18 +57,18 @@ class PolicySettings:
 
     @property
     def is_on(self) -> bool:
-        """Whether the policy is to be chosen."""
+        """Whether the policy is chosen while the script runs."""
         if self.selector is not None:
             return self.selector != NO_SELECTOR
         return self.goals is not None and not (self.goals.implied and self.policy is not None)
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """The weights of queries that are given."""
+        """The given weights of queries."""
         return {} if self.goals is None else self.goals.queries
 
     def selection(self) -> Selection:
-        """Return how the policy is chosen; one that is named has a period before the first choice."""
+        """Return how the policy is chosen. A named policy runs for one period before the first choice."""
         candidates = self.candidates or CANDIDATES
         warmup = 0.0
         if self.policy is not None:
@@ -82,7 +82,7 @@ class PolicySettings:
 
 
 def candidates_in(text: str) -> tuple[str, ...]:
-    """Return the policies of a text, between commas that are not in brackets.
+    """Return the policies of a text, separated by commas outside brackets.
 
     >>> candidates_in("fifo, hnr.clustered(4, 'log'), chain")
     ('fifo', "hnr.clustered(4, 'log')", 'chain')
@@ -101,7 +101,7 @@ def candidates_in(text: str) -> tuple[str, ...]:
 
 
 def goals_among(given: "str | Goals | Mapping[str, float]", queries: Iterable[str]) -> Goals:
-    """Return goals whose weights are of queries that there are, spelled as these are."""
+    """Return goals with the names of queries spelled as in the script; raise if there is no such query."""
     goals = Goals.of(given)
     names = {name.lower(): name for name in queries}
     for name in goals.queries:

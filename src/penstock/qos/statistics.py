@@ -1,25 +1,13 @@
-"""The statistics gatherer of P04 §3.2.5: what each statistic is, and how it fared under each policy.
+"""The statistics that goals can name, and the registration of a user's own.
 
-    average ← w · average + (1 − w) · newest        w = 0.875                                              (3.1)
-
-Every policy has a view that is written only while it runs, one view holds everything, and the current one what was
-read last. Views have the plan's statistics; those of operators, queues and queries are computed when they are
-asked for, from what the engine has counted since it began.
+Each is a function of one interval: of the plan, a query, an operator or a queue.
 """
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.errors import QosError
-from penstock.qos.interval import IntervalStatistics, added
-
-WEIGHT = 0.875
-"""Of the older value in an average, P04 §6.1."""
-
-MADE = ("output_rate", "throughput")
-"""Statistics that count only what was made."""
 
 Of = Literal["plan", "query", "operator", "queue"]
 Compute = Callable[[Any], float | None]
@@ -27,7 +15,7 @@ Compute = Callable[[Any], float | None]
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number computed of a reading (plan), the results of a query, the work of an operator, or a queue."""
+    """A number computed from an interval (plan), a query's results, an operator's work, or a queue."""
 
     name: str
     of: Of
@@ -35,7 +23,7 @@ class Statistic:
     sense: Literal["minimize", "maximize"] = "minimize"
     about: str = ""
     is_own: bool = False
-    """Whether it was registered by a user: it may raise, and then the others go on."""
+    """Whether a user registered it: it may raise, and the others are still computed."""
 
 
 def _table(*statistics: Statistic) -> dict[str, Statistic]:
@@ -87,10 +75,10 @@ def statistic(
 ) -> Callable[[Compute], Compute]:
     """Register a function as a statistic of the plan, a query, an operator or a queue.
 
-    It is given `IntervalStatistics`, `ResultSums`, `OperatorWork` or `QueueSize`.
+    It is called with `IntervalStatistics`, `ResultSums`, `OperatorWork` or `QueueSize`.
 
-    It returns a number above 0, or None where there is nothing to say. If it raises, that is told once, it is not
-    computed any more, and everything else goes on.
+    It returns a number above 0, or None if the statistic is undefined. If it raises, that is reported once, it is
+    no longer computed, and everything else continues.
 
     >>> @statistic("backlog_s", about="seconds of work that wait")
     ... def backlog_s(interval):
@@ -112,101 +100,3 @@ def statistic(
         return compute
 
     return register
-
-
-class View:
-    """Averages of the plan's statistics, with the least and the greatest value ever read."""
-
-    def __init__(self, weight: float = WEIGHT) -> None:
-        self._weight = weight
-        self.mean: dict[str, float] = {}
-        self.low: dict[str, float] = {}
-        self.high: dict[str, float] = {}
-        self.seconds = 0.0
-        self.count = 0
-
-    def add(self, values: Mapping[str, float], seconds: float) -> None:
-        """Take an interval in."""
-        self.seconds += seconds
-        self.count += 1
-        for name, value in values.items():
-            old = self.mean.get(name, value)
-            self.mean[name] = old * self._weight + value * (1 - self._weight)
-            self.low[name] = min(self.low.get(name, value), value)
-            self.high[name] = max(self.high.get(name, value), value)
-
-
-class Statistics:
-    """All views, and what was read last."""
-
-    def __init__(self, weight: float = WEIGHT, on_error: Callable[[str], object] = lambda text: None) -> None:
-        self.policies: dict[str, View] = {}
-        self.overall = View(weight)
-        self.current: dict[str, float] = {}
-        self.interval: IntervalStatistics | None = None
-        self.failed: dict[str, str] = {}
-        """Statistics of users that raised, with what they raised."""
-        self._weight = weight
-        self._on_error = on_error
-
-    def add(self, policy: str, interval: IntervalStatistics) -> dict[str, float]:
-        """Take in an interval in which a policy ran, and return its statistics."""
-        self.interval = interval
-        self.current = self.computed("plan", interval)
-        self.policies.setdefault(policy, View(self._weight)).add(self.current, interval.seconds)
-        self.overall.add(self.current, interval.seconds)
-        return self.current
-
-    def whole(self, interval: IntervalStatistics) -> dict[str, float]:
-        """Return the plan's statistics with what waits counted as if it came now.
-
-        Otherwise a policy shines by what it puts off: the response of what it never serves is never seen.
-        """
-        values = self.computed("plan", replace(interval, results=added([interval.results, interval.pending])))
-        made = {name: value for name, value in self.computed("plan", interval).items() if name in MADE}
-        return values | made
-
-    def computed(self, of: Of, what: object) -> dict[str, float]:
-        """Return the statistics of one thing: those that are known of it."""
-        found = {}
-        for each in list(STATISTICS.values()):
-            if each.of == of and each.name not in self.failed:
-                value = self._value(each, what)
-                if value is not None and math.isfinite(value):
-                    found[each.name] = value
-        return found
-
-    def _value(self, each: Statistic, what: object) -> float | None:
-        if not each.is_own:
-            return each.compute(what)
-        try:
-            value = each.compute(what)
-            return None if value is None else float(value)
-        except Exception as error:
-            self.failed[each.name] = f"{type(error).__name__}: {error}"
-            self._on_error(
-                f"statistic {each.name!r} raised {self.failed[each.name]}. It is no longer computed; "
-                "goals use its values so far"
-            )
-            return None
-
-    def of_operator(self, name: str) -> dict[str, float]:
-        """Return the statistics of an operator over the whole run."""
-        return self.computed("operator", self._known("operator", name))
-
-    def of_query(self, name: str) -> dict[str, float]:
-        """Return the statistics of a query over the whole run."""
-        return self.computed("query", self._known("query", name))
-
-    def of_queue(self, name: str) -> dict[str, float]:
-        """Return the statistics of a queue as it was when last read."""
-        return self.computed("queue", self._known("queue", name))
-
-    def _known(self, what: Literal["operator", "query", "queue"], name: str) -> object:
-        interval = self.interval
-        known: Mapping[str, object] = {}
-        if interval is not None:
-            known = {"operator": interval.operators, "query": interval.queries, "queue": interval.queues}[what]
-        if name not in known:
-            raise QosError(f"there are no statistics of {what} {name!r} yet")
-        return known[name]

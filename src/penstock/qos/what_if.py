@@ -1,9 +1,9 @@
-"""What-if runs: beside a run, every candidate policy works alone in a fluid model on the rows really admitted.
+"""What-if runs: beside a run, each candidate policy runs alone in a fluid model on the rows really admitted.
 
-A what-if run lasts an *episode*. Then, and when queries, weights or candidates have changed, all models start
-again from the current costs and queues; jobs in flight count as done. So models and run do not drift apart.
-What-if runs may take a small share of the time. When that is used up they pause. For large networks or very short
-jobs there are none, and the selector works without them.
+A what-if run lasts an *episode*. After it, and when queries, weights or candidates have changed, all models
+restart from the current costs and queues; jobs in flight count as done. So models and run do not drift apart.
+What-if runs may take a small share of the time, and pause when it is used up. Large networks and very short jobs
+have none, and the selector works without them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ from penstock.qos.interval import IntervalStatistics
 from penstock.qos.model_inputs import ModelInputs
 
 SHARE = 0.005
-"""The share of the time for what-if runs."""
+"""The share of the time that what-if runs may take."""
 LENT_S = 0.05
-"""Seconds that they may take beyond that, at the beginning."""
+"""Seconds that they may take in addition, at the start."""
 EPISODE_S, SHORTEST_S = 30.0, 5.0
-"""How long an episode lasts, and for how long there must be time before one begins."""
+"""Length of an episode, and the length that the time left must allow before one begins."""
 MOST_QUEUES = 250
 MOST_JOBS = 100
-"""Jobs per second of a model."""
+"""The most jobs per second of a model."""
 _BIN_S = 0.2
 
 
 class ArrivedRows(NamedTuple):
-    """Rows that arrived together: when the first and, on average, all of them did."""
+    """Rows that arrived together: their number, first arrival and average arrival."""
 
     rows: float
     first_s: float
@@ -39,7 +39,7 @@ class ArrivedRows(NamedTuple):
 
 
 class Observed(Protocol):
-    """What is read of the system beside which what-if runs go on."""
+    """The running system, as what-if runs read it."""
 
     @property
     def is_measured(self) -> bool:
@@ -48,7 +48,7 @@ class Observed(Protocol):
 
     @property
     def queues(self) -> int:
-        """How many queues there are."""
+        """The number of queues."""
         ...
 
     @property
@@ -58,20 +58,20 @@ class Observed(Protocol):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """The weights by which results count."""
+        """The weights of queries' results."""
         ...
 
     def inputs(self) -> ModelInputs:
-        """Return network, costs and settings as they are now."""
+        """Return the current network, costs and settings."""
         ...
 
     def waiting(self) -> Mapping[Edge, list[ArrivedRows]]:
-        """Return what waits at each edge."""
+        """Return the rows that wait at each edge."""
         ...
 
 
 class WhatIf:
-    """Fluid models of all candidate policies beside a run."""
+    """Fluid models of all candidate policies, run within a budget of time."""
 
     def __init__(self, system: Observed) -> None:
         self._system = system
@@ -84,19 +84,19 @@ class WhatIf:
         self.spent_s = self._beginning_s = self._advance_s = 0.0
 
     def pause(self) -> None:
-        """End the episode: what is admitted from now on is ignored."""
+        """End the episode: rows admitted from now on are ignored."""
         self._models = {}
         self._arrived.clear()
 
     def admitted(self, stream: str, rows: ArrivedRows) -> None:
-        """Take rows that were admitted, while there is an episode."""
+        """Add rows that were admitted, if an episode is under way."""
         if self._models:
             self._arrived.append((stream, rows))
 
     def advance(self, now: float, candidates: Sequence[str]) -> Mapping[str, IntervalStatistics] | None:
-        """Run the models on what was admitted since the last call; return the statistics of each policy.
+        """Run the models on the rows admitted since the last call, and return the statistics of each policy.
 
-        None at the beginning of an episode, and where there is no time for one.
+        None at the beginning of an episode, and if there is no time for one.
         """
         start = perf_counter()
         self._first = now if self._first is None else self._first
@@ -119,7 +119,7 @@ class WhatIf:
         return same and tuple(self._models) == tuple(candidates)
 
     def _begin(self, now: float, candidates: Sequence[str]) -> None:
-        """Begin an episode from what really waits."""
+        """Begin an episode with the rows that really wait."""
         start = perf_counter()
         self._began, self._queries, self._weights = now, self._system.queries, self._system.weights
         inputs, waiting = self._system.inputs(), self._system.waiting()
@@ -131,7 +131,7 @@ class WhatIf:
         self._beginning_s = perf_counter() - start
 
     def _advanced(self, now: float) -> Mapping[str, IntervalStatistics] | None:
-        """Advance all models; None if they have more to do than there is time for."""
+        """Advance all models; None if that takes too long."""
         start = perf_counter()
         seconds = max(now - self._sampled, 1.0)
         arrivals = self._arrivals(now)
@@ -144,7 +144,7 @@ class WhatIf:
         return found
 
     def _arrivals(self, now: float) -> list[AdmittedFlow]:
-        """Return what was admitted since the last call, in short bins of time."""
+        """Return the rows admitted since the last call, in short bins of time."""
         binned: dict[tuple[str, int], Flow] = {}
         for stream, rows in self._arrived:
             key = stream, int(min(max(rows.mean_s, self._sampled), now) / _BIN_S)

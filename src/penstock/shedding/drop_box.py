@@ -1,7 +1,7 @@
-"""The drop box of a stream: which rows it keeps, and a record of what it kept from where on.
+"""The drop box of a stream: which rows it keeps, and the history of its shares.
 
 A row is kept if a hash of its sequence number is below the share. So a replay with the same shares drops the same
-rows, and what a smaller share keeps, a larger one keeps too. Boxes stand at the sources (AN04 Observations 2, 3).
+rows, and a larger share keeps the rows of a smaller one. Boxes are at the sources (AN04 Observations 2, 3).
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _WORD = (1 << 64) - 1
 
 @dataclass
 class DropBox:
-    """What a stream keeps: `history` has from which sequence number on which share was kept."""
+    """The share kept of a stream. `history` has (sequence number, share): the share kept from that row on."""
 
     stream: str
     history: list[tuple[int, float]] = field(default_factory=lambda: [(0, 1.0)])
@@ -25,22 +25,22 @@ class DropBox:
 
     @property
     def keep(self) -> float:
-        """The share that is kept now."""
+        """The current share."""
         return self.history[-1][1]
 
     def set(self, keep: float, sequence: int) -> None:
-        """Keep another share, from a sequence number on that is not below those of rows that came."""
+        """Keep another share from a sequence number on, which is not below that of any row that arrived."""
         if self.history[-1][0] == sequence:
             self.history.pop()
         if not self.history or self.history[-1][1] != keep:
             self.history.append((sequence, keep))
 
     def keeps(self, sequence: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which rows of these numbers the present share keeps."""
+        """Return which of these rows, by sequence number, the current share keeps."""
         return chances(self.stream, sequence) < self.keep
 
     def mean(self, first: int, end: int) -> float:
-        """Return the share of the rows from one number up to another, without it, that it was to keep."""
+        """Return the average share from sequence number `first` up to, but not including, `end`."""
         if end <= first:
             return self.keep
         ends = [start for start, _ in self.history[1:]] + [max(end, self.history[-1][0])]
@@ -52,7 +52,7 @@ class DropBox:
 
 
 def chances(stream: str, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a number from 0 to below 1 for each sequence number of a stream: splitmix64, by the stream's name.
+    """Return a hash in [0, 1) of each sequence number of a stream: splitmix64, salted with the stream's name.
 
     >>> chances("a", np.array([0, 1, 2])).round(3).tolist()
     [0.713, 0.655, 0.34]

@@ -1,9 +1,9 @@
-"""The shares of streams that drop boxes keep: those that bring most results within a budget of processor time.
+"""The shares of streams to keep: those with the most results within a budget of processor time.
 
-With windows of rows, every part of a cost has the share of one stream in it, and the boxes solve a knapsack
-(AN04 4.2.1). With windows of time, parts are products of shares: sums of exponentials in the logarithms of the
-shares, in which SLSQP finds a point that no small change improves, from several starts. Which plans are cheapest
-depends on what is kept, and the other way round: both are improved in turn.
+With row windows, every term of a cost has the share of one stream, and the best shares solve a knapsack
+(AN04 4.2.1). With time windows, terms are products of shares: sums of exponentials in the logarithms of shares.
+SLSQP finds a local optimum of these, from several starts. The cheapest plans depend on the shares, and the best
+shares on the plans: both are improved in turn.
 """
 
 from collections.abc import Callable
@@ -19,22 +19,22 @@ from penstock.optimizer.sets import Floats
 
 _ENOUGH = 1e-6
 _LEAST_SHARE = 1e-5
-"""Below this a stream is as good as dropped whole."""
-_LEAST_LEFT = 0.1
-"""Of a budget, what is left for the streams if more than the rest of it is spent whatever they keep."""
-_THINNED = 0.1
-"""The share of one stream from which plans and boxes are improved, beside that of all whole."""
+"""Below this a stream counts as dropped."""
+_LEAST_BUDGET = 0.1
+"""The least share of a budget for costs that depend on shares, however large the constant costs are."""
+_REDUCED = 0.1
+"""Share of the reduced stream in a start. In another start all streams are whole."""
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What streams bring and cost together, in plans that are given."""
+    """Results (`value`) and cost of given plans, as functions of the shares kept."""
 
     value: Posynomial
     cost: Posynomial
 
     def kept(self, budget: float) -> Floats:
-        """Return the share of each stream that brings most within a budget; a point that no small change improves.
+        """Return the shares with the largest value within a budget; a local optimum.
 
         >>> value, cost = Posynomial.of(2, [(1.0, [0]), (1.0, [1])]), Posynomial.of(2, [(1.0, [0]), (2.0, [1])])
         >>> Load(value, cost).kept(2.0).tolist()
@@ -43,15 +43,15 @@ class Load:
         shares = np.ones(self.cost.streams)
         if self.cost.at(shares) <= budget:
             return shares
-        budget = max(budget - self.cost.constant, budget * _LEAST_LEFT)
+        budget = max(budget - self.cost.constant, budget * _LEAST_BUDGET)
         if self.value.is_linear and self.cost.is_linear:
             return _cheapest_first(self.value.slopes, self.cost.slopes, budget)
         cost = self.cost.variable
-        found = [self._climbed(cost, budget, start) for start in _starts(cost, budget)]
+        found = [self._local_optimum(cost, budget, start) for start in _starts(cost, budget)]
         return max(found, key=self.value.at)
 
-    def _climbed(self, cost: Posynomial, budget: float, start: Floats) -> Floats:
-        """Return the shares at which what is brought stops growing, within the budget."""
+    def _local_optimum(self, cost: Posynomial, budget: float, start: Floats) -> Floats:
+        """Return a local optimum of the value within the budget, from a start."""
         found = minimize(
             lambda z: -np.log(self.value.at(np.exp(z))),
             np.log(start),
@@ -69,13 +69,13 @@ class Load:
 
 
 def _starts(cost: Posynomial, budget: float) -> list[Floats]:
-    """Return shares within the budget: all streams thinned alike, and each of them more than the others."""
+    """Return starts within the budget: all streams reduced alike, and each of them more than the others."""
     whole = np.ones(cost.streams)
     return [_shrunk(cost, budget, np.where(each, 0.1, 1.0)) for each in [0 * whole, *np.eye(len(whole))]]
 
 
 def _shrunk(cost: Posynomial, budget: float, shares: Floats) -> Floats:
-    """Return the shares, made smaller all alike until they cost no more than the budget."""
+    """Return the shares, multiplied by one factor so that they cost no more than the budget."""
     if cost.at(shares) <= budget:
         return shares
     factor = brentq(lambda f: cost.at(shares * f) - budget, 0.0, 1.0, xtol=1e-12)
@@ -84,7 +84,7 @@ def _shrunk(cost: Posynomial, budget: float, shares: Floats) -> Floats:
 
 
 def _cheapest_first(gains: Floats, costs: Floats, budget: float) -> Floats:
-    """Return the shares of streams that bring and cost so much whole; those that bring nothing are not kept."""
+    """Return the shares that solve the knapsack; streams with a cost and no gain are dropped."""
     shares = np.where(costs > 0, 0.0, 1.0)
     useful = gains > 0
     prices = costs[useful] / gains[useful]
@@ -93,14 +93,14 @@ def _cheapest_first(gains: Floats, costs: Floats, budget: float) -> Floats:
 
 
 def best_kept(plans_for: Callable[[Floats], Load], streams: int, budget: float) -> Floats:
-    """Return the shares that bring most, where `plans_for` says what the plans that are cheapest for some bring.
+    """Return the shares with the largest value; `plans_for` returns the load of the cheapest plans for shares.
 
-    Plans for the boxes and boxes for the plans, in turn, from all streams whole and from each of them thinned.
+    Shares and plans are improved in turn, from all streams whole and from each of them reduced.
     """
     whole = np.ones(streams)
     if plans_for(whole).cost.at(whole) <= budget:
         return whole
-    starts = [whole, *(np.where(np.arange(streams) == place, _THINNED, 1.0) for place in range(streams))]
+    starts = [whole, *(np.where(np.arange(streams) == place, _REDUCED, 1.0) for place in range(streams))]
     found = [_improved(plans_for, start, budget) for start in starts]
     return max(found, key=lambda each: each[1])[0]
 
@@ -117,10 +117,10 @@ def _improved(plans_for: Callable[[Floats], Load], shares: Floats, budget: float
 
 
 def shed_probes(probing: Probing, budget: float) -> ProbedPlan:
-    """Return the probe orders and the drop boxes of a join that keep most results within a budget (AN04 4.2).
+    """Return the probe orders and drop boxes of a join that keep most results within a budget (AN04 4.2).
 
-    With windows of time, a stream of which less is kept may be worth probing first. So orders and boxes are
-    improved together; the result is a local optimum.
+    With time windows, a stream of which less is kept may be better probed first. So orders and boxes are improved
+    together; the result is a local optimum.
     """
     names = probing.problem.streams
 

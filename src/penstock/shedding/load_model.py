@@ -17,7 +17,7 @@ from penstock.optimizer.sets import Floats
 from penstock.shedding.keep_shares import Load, best_kept
 
 LEAST_KEPT = 0.01
-"""The smallest share kept of a stream. With nothing kept, a window of rows would never change again."""
+"""The smallest share kept of a stream. With nothing kept, a row window would never change again."""
 _WHOLE = 0.999
 """A share from which on dropping is not worthwhile."""
 
@@ -36,11 +36,11 @@ class JoinLoad:
     places: tuple[int | None, ...]
     """For each port, the position of its stream among those that can be shed."""
     paces: tuple[float, ...]
-    """For each port, rows per second of wall time by rows per second of stream time."""
+    """For each port, rows per second of wall time ÷ rows per second of stream time."""
     own: tuple[float, ...]
     """Seconds per row of each port that do not depend on windows."""
     scales: tuple[float, ...]
-    """Measured seconds by seconds of the model, for each port."""
+    """For each port, measured seconds ÷ seconds of the model."""
 
     def cost(self, streams: int, shares: Floats) -> Posynomial:
         """Return the processor time per second, in the probe orders that are cheapest for these shares."""
@@ -90,7 +90,7 @@ class SystemLoad:
     jobs: Posynomial | None = None
     """Seconds per second that jobs take in addition to their rows."""
     pace: float = 1.0
-    """Measured time of rows by the sum of their operators' measured costs."""
+    """Measured time of rows ÷ the sum of their operators' measured costs."""
 
     def plans_for(self, shares: Floats) -> Load:
         """Return value and cost in the plans that are cheapest for these shares.
@@ -130,7 +130,7 @@ class SystemLoad:
         return {name: rate.at(shares) for name, rate in self.rates.items()}
 
     def keep_shares(self, budget: float) -> dict[str, float]:
-        """Return the share of each stream that brings most within a budget; 1 if no query has results."""
+        """Return the share of each stream with the most results within a budget; 1 if no query has results."""
         if not len(self.plans_for(np.ones(len(self.streams))).value.amounts):
             return dict.fromkeys(self.streams, 1.0)
         shares = best_kept(self.plans_for, len(self.streams), budget)
@@ -149,9 +149,9 @@ def system_load(
     joins: Mapping[str, JoinLoad] | None = None,
     members: Mapping[str, int] | None = None,
 ) -> SystemLoad:
-    """Return the load of a network where `offered` streams bring so many rows per second.
+    """Return the load of a network whose streams bring `offered` rows per second.
 
-    Streams that are not named are not shed, and count nothing. `costs` are seconds per row at each edge.
+    Streams that are not in `offered` are not shed, and add no load. `costs` are seconds per row at each edge.
     """
     known = joins or {}
     n = len(offered)
@@ -176,8 +176,8 @@ def system_load(
 def network_load(network: Network) -> SystemLoad:
     """Return the load of a network by its own rates, windows and costs.
 
-    A window of time holds more rows the more arrive, so a join's output is a product of shares. A window of rows
-    holds a constant number.
+    A time window holds more rows the more arrive, so a join's output is a product of shares. A row window holds a
+    constant number.
 
     >>> load = network_load(Network.chains([[(0.2, 0.5), (0.1, 1)], [(0.5, 1)]], rate=4)).plans_for(np.ones(1))
     >>> load.cost.at([0.5]), load.value.at([0.5]), load.kept(1.5).tolist()
@@ -192,7 +192,7 @@ def network_load(network: Network) -> SystemLoad:
 
 
 def windowed_join_rows(operator: Operator, rates: Rates) -> Posynomial:
-    """Return what a join makes by what its windows hold: each input's rows times the other windows' rows."""
+    """Return the output rate of a join: for each input, its rows times the rows of the other windows."""
     streams = next(iter(rates.values())).streams
     total = Posynomial.of(streams)
     for port, source in enumerate(operator.inputs):

@@ -1,9 +1,8 @@
-"""Several queries on shared streams: the drop boxes of all of them at once, under one budget.
+"""Plans and drop boxes of several queries on shared streams, under one budget.
 
-With windows of rows, what a plan brings and takes is linear in the shares kept, so the drop boxes that bring
-most in all, each query counted by its weight, solve a linear program. The plans that go with them are found in
-turn: for what is kept the cheapest plan of each query, for these plans the best to keep, until nothing more is
-gained.
+With row windows, results and cost of a plan are linear in the shares kept. So the drop boxes with the largest
+weighted sum of results solve a linear program. Plans and boxes are improved in turn: the cheapest plan of each
+query for the shares, the best shares for these plans, until nothing more is gained.
 """
 
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ Boxes = Literal["stream", "query"]
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """One of several queries: its tree, what its streams keep, what it brings and takes."""
+    """The plan of one query: its tree, the shares kept of its streams, its rate and utilisation."""
 
     tree: Tree
     keep: Mapping[str, float]
@@ -57,9 +56,9 @@ def shed_together(
 ) -> SharedPlan:
     """Return plans and drop boxes for several queries that share streams and one processor.
 
-    With a box for each ``stream``, all queries see the same tuples of it; with one for each ``query``, a stream
-    can be whole for one and thinned for another. The queries' own capacities do not count here. Boxes are the best
-    for the plans, and plans for the boxes, from several starts; both together need not be the best there are.
+    With a box for each ``stream``, all queries see the same tuples of it. With one for each ``query``, a stream
+    can be whole for one query and reduced for another. The queries' own capacities are ignored. Boxes are optimal
+    for the plans, and plans for the boxes, from several starts; both together may be a local optimum.
     """
     weight = _weights(problems, weights or {})
     budget = float(checked(capacity, "the capacity", above=0, error=PlanError))
@@ -71,7 +70,7 @@ def shed_together(
         together.cheapest(dict.fromkeys(problems, 1.0)),
         *(
             {name: placed(optimize(each, capacity=part).tree, each.streams) for name, each in problems.items()}
-            for part in (budget, budget / len(problems))  # for each query as if it were alone, or had its part
+            for part in (budget, budget / len(problems))  # each query alone, or with an equal part
         ),
     ]
     return max(map(together.improved, starts), key=lambda plan: (plan.value, -plan.utilization))
@@ -79,7 +78,7 @@ def shed_together(
 
 @dataclass(frozen=True, eq=False)
 class _Together:
-    """Queries with their weights, the budget that they share, and what there is a drop box for."""
+    """Queries with their weights, the budget that they share, and where the drop boxes are."""
 
     problems: Mapping[str, JoinProblem]
     weights: Mapping[str, float]
@@ -91,11 +90,11 @@ class _Together:
         return {name: Sets.of(problem) for name, problem in self.problems.items()}
 
     def cheapest(self, shares: Mapping[str, Floats | float]) -> dict[str, Shape]:
-        """Return the plan of each query that costs least if these shares are kept."""
+        """Return the cheapest plan of each query for these shares."""
         return {name: each.tree(each.left_deep, each.full * shares[name]) for name, each in self._sets.items()}
 
     def improved(self, shapes: Mapping[str, Shape]) -> SharedPlan:
-        """Return what comes of these plans: the best boxes for them, the best plans for these, and again."""
+        """Return a local optimum from these plans: the best boxes for them, the best plans for these, etc."""
         best: SharedPlan | None = None
         while True:
             shares = self._best_shares(shapes)
@@ -107,7 +106,7 @@ class _Together:
             best, shapes = found, self.cheapest(shares)
 
     def _best_shares(self, shapes: Mapping[str, Shape]) -> dict[str, Floats]:
-        """Return the shares that bring most with these plans: a linear program, by HiGHS."""
+        """Return the best shares for these plans: a linear program, solved by HiGHS."""
         places = self._places
         count = 1 + max(place for some in places.values() for place in some)
         gains, costs = np.zeros(count), np.zeros(count)
@@ -123,7 +122,7 @@ class _Together:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        """Of each query, which of all drop boxes its streams have."""
+        """For each query, the positions of its streams' drop boxes among all."""
         places: dict[tuple[str, str], int] = {}
         return {
             name: [

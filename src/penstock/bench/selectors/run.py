@@ -42,7 +42,7 @@ def loss_of(chosen: Chosen, phases: Sequence[tuple[float, Goals]]) -> float:
         if not intervals:
             continue
         whole = merged(intervals)
-        loss = goals.loss(Statistics().whole(whole))
+        loss = goals.loss(Statistics().with_pending(whole))
         if loss:
             total += whole.seconds * math.log(loss)
             seconds += whole.seconds

@@ -1,4 +1,4 @@
-"""What picks the policy: one interface, P04's roulette wheel, bandits, and Penstock's own."""
+"""Selectors, which choose the policy: P04's roulette wheel, bandits, and Penstock's what-if runs."""
 
 from penstock.qos.selectors.foresight import Foresight
 from penstock.qos.selectors.roulette import Roulette

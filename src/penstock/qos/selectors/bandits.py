@@ -1,6 +1,6 @@
-"""Bandits of `river` as selectors: UCB, Thompson sampling and EXP3, started anew when rewards drift (ADWIN).
+"""Bandits of `river` as selectors: UCB, Thompson sampling and EXP3, restarted when rewards drift (ADWIN).
 
-The reward of a period is its place between the worst and the best that was ever read (`scores`): from 0 to 1.
+The reward of a period is its position between the worst and the best values so far (`scores`): from 0 to 1.
 """
 
 import random
@@ -12,15 +12,15 @@ from penstock.qos.selectors.roulette import EXPLORE_S
 from penstock.qos.selectors.selector import Choice, Situation
 
 UCB_DELTA = 0.1
-"""Of the bonus for what was tried seldom: rewards of policies differ by tenths, not by ones."""
+"""Scale of the bonus for arms that were seldom tried: rewards of policies differ by tenths, not by ones."""
 EXP3_GAMMA = 0.2
 DRIFT_DELTA = 0.01
 PULLS = 5000
-"""After so many a bandit starts anew: EXP3's weights only grow."""
+"""After so many pulls a bandit restarts: EXP3's weights only grow."""
 
 
 class Bandit:
-    """A bandit whose arms are policies; forgets when the rewards of an arm drift."""
+    """A bandit whose arms are policies. It restarts when the rewards of an arm drift."""
 
     def __init__(self, make: Callable[[int], Any], seed: int = 0, *, in_coins: bool = False) -> None:
         self._make = make
@@ -42,7 +42,7 @@ class Bandit:
 
     @property
     def scores(self) -> Mapping[str, float]:
-        """The mean reward of each policy lately."""
+        """The average of each policy's latest rewards."""
         return {name: sum(some) / len(some) for name, some in self._rewards.items()}
 
     def choose(self, situation: Situation) -> Choice:
@@ -81,7 +81,7 @@ def ucb(seed: int = 0) -> Bandit:
 
 
 def thompson(seed: int = 0) -> Bandit:
-    """Return a selector by Thompson sampling: a reward is a coin that shows heads with that chance."""
+    """Return a selector by Thompson sampling: a reward is the chance that a coin shows heads."""
     from river import bandit
     from river.proba import Beta
 

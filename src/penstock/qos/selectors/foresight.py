@@ -1,16 +1,15 @@
-"""Penstock's own selector: it knows what policies are for, and lets them rehearse beside the run.
+"""Penstock's own selector: it chooses by what-if runs of all candidates beside the run.
 
-The same declaration of a policy runs on a model of the network as on the engine. So beside the run every
-candidate works alone on what really arrives, in a *shadow*: a model of the engine, with what was measured of it.
-What a shadow comes to is what its policy would have come to; nothing has to be tried on the queries themselves,
-and load and bursts are in it as they are.
+In a what-if run a policy runs alone, on a model of the engine with measured costs, on the tuples that really
+arrive. Its statistics are those that the policy would have had, at the real load and with the real bursts. So no
+policy has to be tried on the queries themselves.
 
-    promise = loss of the shadow over the horizon × by how much more its policy fell short of it than others did
+    expected loss = loss of the what-if run over the horizon × exp(own error of the policy)
 
-The policy with the least promise runs, unless the present one is within a margin of it. A model is never quite
-right. What it errs by at all, policies have in common, and that is followed quickly; what one errs by more than
-the others shows when policies change, and is learnt slowly. Before there are shadows, or where an engine has none,
-policies are ranked by what they are known to minimise.
+The policy with the least expected loss runs, unless that of the current policy is within a margin of it. The error
+of a what-if run is log(real loss ÷ its loss). The part that all policies have in common follows quickly. The part
+that is a policy's own shows when policies change, and is learnt slowly. Before there are what-if runs, or if an
+engine has none, policies are ranked by what they are known to minimise (prior score).
 """
 
 import math
@@ -22,11 +21,11 @@ from penstock.qos.selectors.selector import Choice, Situation
 
 MARGIN = 0.01
 COMMON, OWN = 0.3, 10.0
-"""How quickly the common error follows; and after how many periods a policy's own is believed by half."""
-FARTHEST = 1.0
-"""Of the logarithm of real ÷ rehearsed in a period. Where one of two queues was empty, it has no bound."""
+"""Weight of the newest period in the common error; periods after which a policy's own error is half learnt."""
+LARGEST_ERROR = 1.0
+"""Bound of the error of a period. It would have none if a queue is empty in the run or in the model alone."""
 IDLE_LOAD = 0.3
-"""Below it hardly anything waits: whatever runs may go on."""
+"""Below this load hardly anything waits, and the current policy stays."""
 
 _LATENCY = ("hr", "brt", "path_capacity", "hnr", "srpt", "bsd", "simplified_segment", "lsf", "fifo")
 _SLOWDOWN = ("hnr", "bsd", "srpt", "hr", "brt", "path_capacity", "lsf", "fifo")
@@ -45,11 +44,11 @@ KNOWN_FOR: Mapping[str, Sequence[str]] = {
     "queue_size": _MEMORY,
     "peak_memory": _MEMORY,
 }
-"""Policies by what they are known to be good for, the best first: PAPERS §3, and the experiments of the papers."""
+"""Policies by the statistic they are known to be good for, best first: PAPERS §3, and the papers' experiments."""
 
 
 class Foresight:
-    """Runs the policy whose shadow promises most."""
+    """Chooses the policy with the least expected loss."""
 
     def __init__(self, seed: int = 0, *, margin: float = MARGIN) -> None:
         self._margin = margin
@@ -60,41 +59,41 @@ class Foresight:
 
     @property
     def scores(self) -> Mapping[str, float]:
-        """The least promise ÷ that of each policy: 1 is the best."""
+        """The least expected loss ÷ that of each policy: 1 is the best."""
         return self._scores
 
     def choose(self, situation: Situation) -> Choice:
-        """Return the policy that promises most."""
+        """Return the policy with the least expected loss."""
         if situation.goals != self._goals:
             self._goals = situation.goals
             self._common = 0.0
             self._own.clear()
         self._learn(situation)
-        promises = self._promises(situation)
-        if len(promises) < len(situation.candidates):
+        losses = self._expected_losses(situation)
+        if len(losses) < len(situation.candidates):
             return Choice(self._by_prior_score(situation))
-        least = min(promises.values())
-        self._scores = {name: least / promise for name, promise in promises.items()}
-        present = situation.policy
-        if present in promises and promises[present] <= least * (1 + self._margin):
-            return Choice(present)
-        return Choice(min(situation.candidates, key=promises.__getitem__))
+        least = min(losses.values())
+        self._scores = {name: least / loss for name, loss in losses.items()}
+        current = situation.policy
+        if current in losses and losses[current] <= least * (1 + self._margin):
+            return Choice(current)
+        return Choice(min(situation.candidates, key=losses.__getitem__))
 
     def _learn(self, situation: Situation) -> None:
-        """Compare what ran with its shadow."""
+        """Compare the period with the what-if run of the policy that ran."""
         policy = situation.policy
-        period_what_ifs = None if policy is None else situation.period_what_ifs.get(policy)
-        if policy is None or period_what_ifs is None:
+        what_if = None if policy is None else situation.period_what_ifs.get(policy)
+        if policy is None or what_if is None:
             return
-        real, thought = situation.goals.loss(situation.period), _loss(situation, period_what_ifs)
-        if real and thought:
+        real, modelled = situation.goals.loss(situation.period), _loss(situation, what_if)
+        if real and modelled:
             own, periods = self._own.get(policy, (0.0, 0))
-            error = min(max(math.log(real / thought), -FARTHEST), FARTHEST)
-            missed = error - self._common - own
-            self._own[policy] = (own + missed / (periods + OWN), periods + 1)
-            self._common += COMMON * missed
+            error = min(max(math.log(real / modelled), -LARGEST_ERROR), LARGEST_ERROR)
+            unexplained = error - self._common - own
+            self._own[policy] = (own + unexplained / (periods + OWN), periods + 1)
+            self._common += COMMON * unexplained
 
-    def _promises(self, situation: Situation) -> dict[str, float]:
+    def _expected_losses(self, situation: Situation) -> dict[str, float]:
         found = {}
         for name in situation.candidates:
             interval = situation.what_ifs.get(name)
@@ -112,11 +111,11 @@ class Foresight:
 
 
 def _loss(situation: Situation, interval: IntervalStatistics) -> float | None:
-    return situation.goals.loss(situation.statistics.whole(interval))
+    return situation.goals.loss(situation.statistics.with_pending(interval))
 
 
 def _rank(policy: str, goals: Goals) -> float:
-    """Return the weighted mean place of a policy among those that are known for each goal."""
+    """Return the weighted average position of a policy among those known for each goal."""
     name = policy.split(".")[0]
     total = 0.0
     for goal in goals.goals:

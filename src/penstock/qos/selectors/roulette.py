@@ -1,7 +1,7 @@
 """P04's selector: every policy once, then a roulette wheel with slices as large as the scores (P04 §5.2, §5.3).
 
-After a period every *other* policy is rescored, and the one that ran keeps its last score, decayed: its own
-average is drawn towards that of everything while it runs, and would say nothing.
+After a period every *other* policy is rescored. The one that ran keeps its last score, decayed: while it runs, its
+average and the overall one approach each other, so a new score would say nothing.
 """
 
 import random
@@ -13,13 +13,13 @@ from penstock.qos.selectors.selector import Choice, Situation
 EXPLORE_S = 1.0
 """How long each policy runs in the first round."""
 DECAY = 0.98
-"""Of what is known of a policy, for each second in which it does not run. P04 names no figure; this is ours."""
+"""Factor on what is known of a policy for each second that it does not run. P04 gives no value; this is ours."""
 LEAST = 1e-3
-"""Of a slice: no policy is ever left out for good (P04 §1.4)."""
+"""The smallest slice, so that no policy is excluded for good (P04 §1.4)."""
 
 
 class Roulette:
-    """Fitness proportional selection."""
+    """Fitness-proportional selection."""
 
     def __init__(self, seed: int = 0, *, explore: float = EXPLORE_S, decay: float = DECAY) -> None:
         self._random = random.Random(seed)
@@ -35,7 +35,7 @@ class Roulette:
         return self._scores
 
     def choose(self, situation: Situation) -> Choice:
-        """Go on with the first round, or rescore and spin the wheel."""
+        """Return the next policy of the first round; after it, rescore and spin the wheel."""
         if situation.policy is not None:
             self._last_ran[situation.policy] = situation.now
         if self._round is None:

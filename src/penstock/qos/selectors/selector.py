@@ -1,16 +1,16 @@
-"""The one interface of selectors: they are told how things stand, and name the policy that runs next."""
+"""The interface of selectors: from a situation they choose the policy that runs next."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from penstock.qos.gatherer import Statistics
 from penstock.qos.goals import Goals
 from penstock.qos.interval import IntervalStatistics
-from penstock.qos.statistics import Statistics
 
 
 class Choice(NamedTuple):
-    """The policy that runs next, and for how long; None: as long as usual."""
+    """The policy that runs next, and for how many seconds; None for the usual period."""
 
     policy: str
     seconds: float | None = None
@@ -18,25 +18,25 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Situation:
-    """How things stand when a period has ended."""
+    """Goals, candidates and statistics at the end of a period."""
 
     now: float
     goals: Goals
     candidates: tuple[str, ...]
-    """Policies that may run next; after starvation, those other than the one that starved."""
+    """Policies that may run next; after starvation, without the policy that ran."""
     statistics: Statistics
     policy: str | None = None
-    """What ran in the period; None at the very beginning."""
+    """The policy that ran in the period; None at the start."""
     period: Mapping[str, float] = field(default_factory=dict)
     """The statistics of the period."""
     load: float | None = None
-    """The share of the machine that is needed, as far as it is known."""
+    """The share of the machine that is needed, if known."""
     burst: float | None = None
-    """What arrived lately ÷ what arrives in the mean."""
+    """Recent arrival rate ÷ average arrival rate."""
     what_ifs: Mapping[str, IntervalStatistics] = field(default_factory=dict)
-    """What each policy would have come to, had it run alone: where the engine rehearses them."""
+    """Statistics of each policy's what-if run over the horizon, if the engine has what-if runs."""
     period_what_ifs: Mapping[str, IntervalStatistics] = field(default_factory=dict)
-    """The same of the last period alone."""
+    """The same for the last period alone."""
 
 
 class Selector(Protocol):
@@ -44,7 +44,7 @@ class Selector(Protocol):
 
     @property
     def scores(self) -> Mapping[str, float]:
-        """What it thinks of each policy: high is good."""
+        """The score of each policy: higher is better."""
 
     def choose(self, situation: Situation) -> Choice:
-        """Return what runs next."""
+        """Return the policy that runs next."""
