@@ -41,7 +41,7 @@ class Drive:
         self.engine = Engine(self.script.streams, policy, service, quantum_s=random.choice([0.0, 0.1, 100.0]))
         self.most = random.choice([None, None, 3, 20, 100])
         if self.most is not None:
-            self.engine.dispatcher.limits = ResultLimits(most_bytes=1e12, most_results=self.most)
+            self.engine.units.limits = ResultLimits(most_bytes=1e12, most_results=self.most)
         self.duck = Duck({t.name: arrow_table(t.columns, t.rows, "UTC") for t in case.tables})
         self.rows = {s.name: arrow_table(s.columns, s.rows, "UTC") for s in case.streams}
         self.results: dict[str, list[tuple]] = {query.name: [] for query in case.queries}

@@ -13,7 +13,8 @@ from penstock.network import Window
 from penstock.optimizer import JoinProblem
 from penstock.policies import Exhaustive
 from penstock.runtime.engine import Engine
-from penstock.runtime.load_control import LoadControl, RunCounters, engine_load, jobs_load, probe_plans
+from penstock.runtime.load_control import RunCounters, Shedding
+from penstock.runtime.load_estimate import engine_load, jobs_load, probe_plans
 from penstock.runtime.memory_limit import check_memory, room_rows
 from penstock.shedding.controller import Shedder, SheddingRules
 from penstock.spark.sources.context import SourceContext
@@ -125,7 +126,7 @@ def test_boxes_come_when_the_load_is_too_high_and_go_when_it_falls():
     """A minute of looks, thirty seconds of them at three times what a scripted machine serves."""
     fed = Fed(ONE, {"s": 1e-3})
     fed.go(20)
-    shedding = LoadControl(fed.engine, 1, Shedder(SheddingRules(hold_s=2, lift_s=5, interval_s=3)))
+    shedding = Shedding(fed.engine, 1, Shedder(SheddingRules(hold_s=2, lift_s=5, interval_s=3)))
     said, offered, served, worked, overhead = [], 0.0, 0.0, 0.0, 0.0
     for second in range(60):
         rate = 3000 if second < 30 else 300

@@ -223,7 +223,7 @@ def test_a_model_that_fails_ends_what_if_runs_and_nothing_else(monkeypatch):
     monkeypatch.setattr(world.control._what_if, "advance", broken)
     summary = world.go(6)
     assert [event for event in world.events if "what-if runs end" in event] == [
-        "what-if runs end, policies are chosen by past statistics: KeyError: 'no such queue'"
+        "what-if runs end, policies are chosen without them: KeyError: 'no such queue'"
     ]
     assert (summary.rehearsed, world.engine.policy.name) == (0, "hr")
     assert summary.looks > 3

@@ -18,7 +18,8 @@ from penstock.language.script import Script
 from penstock.network import Window
 from penstock.optimizer import Filter, JoinProblem, optimize
 from penstock.plan.probe_orders import COSTS
-from penstock.runtime.options import Listeners, RunOptions
+from penstock.runtime.listeners import Listeners
+from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import StreamSummary, Summary
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session

@@ -13,6 +13,7 @@ from penstock.formats.json_rows import as_object, json_lines
 from penstock.formats.times import seconds
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import Micros, stamped, typed
+from penstock.runtime.lateness import late_rows
 from penstock.shedding.drop_box import DropBox
 
 BAD = "__bad"
@@ -47,11 +48,7 @@ class Admitted:
 def admitted(
     definition: StreamDef, arrived: Arrived, next_sequence: int, newest: int | None, box: DropBox | None = None
 ) -> Admitted:
-    """Number the rows, find their times, reject malformed and late rows, and drop by the drop box.
-
-    A row is late if its time is more than the lateness before the newest time of the rows before it, dropped ones
-    included. That is a matter of the sequence alone, so a replay decides alike.
-    """
+    """Number the rows, find their times, reject malformed and late rows, and drop by the drop box."""
     rows = arrived.rows
     count = rows.num_rows
     sequence = np.arange(next_sequence, next_sequence + count, dtype=np.int64)
@@ -69,8 +66,7 @@ def admitted(
     else:
         times = arrivals
     fits = np.asarray(pc.is_null(bad).to_numpy(zero_copy_only=False), dtype=bool)
-    newest_before = _newest_before(times, fits, newest)
-    late = fits & (times < newest_before - definition.lateness_us)
+    late, newest_before = late_rows(times, fits, newest, definition.lateness_us)
     good = fits & ~late
     fitting = int(good.sum())
     if box is not None and box.keep < 1:
@@ -81,18 +77,6 @@ def admitted(
     if fits.any():
         latest = int(times[fits].max()) if newest is None else max(newest, int(times[fits].max()))
     return Admitted(kept, rejected, next_sequence + count, latest, fitting - kept.num_rows)
-
-
-def _newest_before(times: Micros, fits: np.ndarray, newest: int | None) -> Micros:
-    """Return for every row the latest time of the rows before it."""
-    least = np.iinfo(np.int64).min // 2
-    seen = np.where(fits, times, least)
-    before = np.empty_like(seen)
-    if len(seen):
-        before[0] = least if newest is None else newest
-        np.maximum.accumulate(seen[:-1], out=before[1:])
-        np.maximum(before, before[0], out=before)
-    return before
 
 
 def _rejected(

@@ -9,7 +9,8 @@ from penstock.language.statements import StreamDef
 from penstock.policies import Policy, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
-from penstock.runtime.memory_limit import CHUNK_ROWS, CHUNK_US, check_memory
+from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US
+from penstock.runtime.memory_limit import check_memory
 
 
 def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:

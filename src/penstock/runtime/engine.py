@@ -14,8 +14,9 @@ from penstock.runtime import watermarks
 from penstock.runtime.admission import Admitted, Arrived, admitted
 from penstock.runtime.commit import FinishedJob, emit_results, queue_rows
 from penstock.runtime.cost_model import CostModel
-from penstock.runtime.dispatch import MOST_ROWS, Dispatcher
+from penstock.runtime.dispatch import Dispatcher
 from penstock.runtime.job import Emitted, Job
+from penstock.runtime.job_rows import JobRows
 from penstock.runtime.queries import Queries
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
@@ -23,6 +24,7 @@ from penstock.runtime.recorder import Recorder
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
+from penstock.runtime.unit_state import MOST_ROWS, UnitStates
 from penstock.runtime.work import Outcome
 
 
@@ -53,7 +55,9 @@ class Engine:
         self._memory = memory
         self._may_group = may_group
         self._queries = Queries(self.state, may_group)
-        self.dispatcher = Dispatcher(self.state, self.costs, limits or ResultLimits(), service, quantum_s, slots)
+        self.units = UnitStates(self.state, limits or ResultLimits(), service)
+        self.dispatcher = Dispatcher(self.state, self.costs, self.units, quantum_s)
+        self._job_rows = JobRows(self.state, self.units, slots)
         self.dispatcher.schedule(self.plan.network, self.policy, memory)
 
     # The state, to read -------------------------------------------------------------------------------------
@@ -222,7 +226,7 @@ class Engine:
 
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job."""
-        return self.dispatcher.take(units)
+        return self._job_rows.take(units)
 
     def next_job(self, now_us: int) -> Job | None:
         """Return the job that the policy runs next; None if nothing can run."""
@@ -235,7 +239,7 @@ class Engine:
         """Take what a job made: rows go to queues, results are returned, everybody learns from it."""
         self.state.in_flight.remove(job)
         finished = FinishedJob(job, outcome, now_us, seconds)
-        self.dispatcher.finished(job, outcome)
+        self._job_rows.finished(job, outcome)
         self.costs.record(self.plan.network, outcome, job.rows, seconds, len(job.units))
         for (join, _, _), window in job.work.probes.items():
             self.costs.probed(join, window.num_rows)
@@ -247,11 +251,11 @@ class Engine:
 
     def give_back(self, job: Job) -> None:
         """Return a job's rows to their queues: it did not happen."""
-        self.dispatcher.give_back(job)
+        self._job_rows.give_back(job)
 
     def exceeded(self, job: Job) -> bool:
         """Return a job's rows to their queues: it made too many results. Whether it can be tried with fewer."""
-        return self.dispatcher.exceeded(job)
+        return self._job_rows.exceeded(job)
 
     def release(self) -> None:
         """Release the rows that no window can need any more."""

@@ -6,17 +6,16 @@ in files wait there. How much of which stream is kept is decided by the load mod
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.network import Operator
-from penstock.optimizer import Posynomial
-from penstock.plan.probe_orders import ProbePlan
-from penstock.plan.replanning import stream_rate
-from penstock.plan.steps import Join
+from penstock.language.script import Script
 from penstock.runtime.engine import Engine
+from penstock.runtime.intake import Intake
+from penstock.runtime.load_estimate import engine_load, jobs_load, probe_plans
+from penstock.runtime.options import RunOptions
 from penstock.shedding.controller import Change, LoadSample, Shedder
-from penstock.shedding.load_model import JoinLoad, Rates, SystemLoad, system_load
+from penstock.shedding.load_model import SystemLoad
 
 SAMPLE_US = 1_000_000
 """How often the load is sampled."""
@@ -31,7 +30,6 @@ _SHORTEST_ROUND_S, _LONGEST_ROUND_S = 1.0, 10.0
 """Bounds of the expected time between jobs: as long as half of the memory lasts."""
 _FULL = 0.9
 """The share of a memory limit from which memory is short (β of JC03)."""
-_LEAST_RATE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class RunCounters:
     """Seconds in which there was something to do."""
 
 
-class LoadControl:
+class Shedding:
     """Sets the drop boxes of an engine."""
 
     def __init__(self, engine: Engine, in_flight: int, shedder: Shedder | None = None) -> None:
@@ -133,61 +131,81 @@ class LoadControl:
         return replace(load, pace=self._pace, jobs=jobs_load(self._engine, rates, round_s))
 
 
-def probe_plans(engine: Engine) -> dict[str, ProbePlan]:
-    """Return the plan of each join as if nothing were dropped, where enough is known."""
-    joins = [name for name, step in engine.plan.steps.items() if isinstance(step, Join)]
-    plans = {name: engine.planner.unshed(engine.plan, name, engine.streams) for name in joins}
-    return {name: plan for name, plan in plans.items() if plan is not None}
+class LoadControl:
+    """Samples memory and load of a run; carries out SET memory and SET shed."""
 
+    def __init__(
+        self,
+        script: Script,
+        engine: Engine,
+        intake: Intake,
+        options: RunOptions,
+        on_event: Callable[[str], object],
+    ) -> None:
+        self._script = script
+        self._engine = engine
+        self._intake = intake
+        self._options = options
+        self._on_event = on_event
+        self._memory = options.memory
+        self._sheds = options.shed
+        self._shedding = Shedding(engine, options.in_flight)
+        self._sampled_us = 0
 
-def engine_load(engine: Engine, offered: Mapping[str, float], probes: Mapping[str, ProbePlan]) -> SystemLoad:
-    """Return the load of a running engine's rows, where so many rows per second are offered of streams to shed."""
-    network = engine.plan.network
-    costs = {}
-    for edge in network.edges:
-        measured = engine.costs.of(edge.target)
-        costs[edge] = float(measured[edge.port] if measured else network.costs[edge])
+    def begin(self, now_us: int) -> None:
+        """Sample the load first an interval from now."""
+        self._sampled_us = now_us
 
-    def measured_rows(operator: Operator, rates: Rates) -> Posynomial:
-        """Return what a join makes by its measured fanout, without a model of its windows."""
-        edges = network.in_edges[operator.name]
-        made = (rates[edge.source] * float(network.fanout[edge]) for edge in edges)
-        return sum(made, Posynomial.of(len(offered)))
+    @property
+    def summary(self) -> SheddingSummary | None:
+        """What load shedding predicts; None if it is off or has not sampled yet."""
+        return self._shedding.summary
 
-    joins = {name: _join_load(engine, name, plan, offered) for name, plan in probes.items()}
-    members = {query.name: len(list(engine.plan.served_by(query.name))) for query in network.queries}
-    return system_load(network, offered, costs, measured_rows, joins, members)
+    def set_memory(self, memory: int) -> str:
+        """Continue with another memory limit. One that is too small is refused, and nothing changes."""
+        self._options.check_memory(self._script, memory)
+        self._memory = memory
+        self._intake.set_memory(memory)
+        self._engine.set_memory(memory)
+        return f"memory {memory:,} bytes"
 
+    def set_shed(self, sheds: bool) -> str:
+        """Turn load shedding on or off; when it goes off, drop boxes open."""
+        self._sheds = sheds
+        if not sheds:
+            self._shedding = Shedding(self._engine, self._options.in_flight)
+            self._engine.set_keep(dict.fromkeys(self._engine.streams, 1.0))
+        return f"shedding {'on' if sheds else 'off: everything is kept'}"
 
-def jobs_load(engine: Engine, offered: Mapping[str, float], round_s: float) -> Posynomial:
-    """Return the time of jobs in addition to their rows.
+    def sample(self, now_us: int, awake_us: int) -> None:
+        """Record memory, and sample the load if that is due. `awake_us` is the time with something to do."""
+        held = self._intake.waiting_bytes()
+        self._engine.observe_memory(now_us / 1e6, held)
+        if self._sheds and now_us - self._sampled_us >= SAMPLE_US:
+            self._sampled_us = now_us
+            self._check_load(now_us, awake_us, held)
 
-    A job for every unit is expected each `round_s` seconds, and one for each stream whenever it has brought as
-    many rows as a job takes.
-    """
-    per_row = engine.costs.overhead_s(0) / engine.most_rows
-    own = [(rate * per_row, [place]) for place, rate in enumerate(offered.values())]
-    return Posynomial.of(len(offered), [(engine.round_s / round_s, []), *own])
-
-
-def _join_load(engine: Engine, name: str, found: ProbePlan, offered: Mapping[str, float]) -> JoinLoad:
-    """Return a join's load: measured costs, split into what windows explain and the rest."""
-    ports = found.join.ports
-    names = found.probing.problem.streams
-    logs = [engine.streams[port.stream] for port in ports]
-    now = found.probing.keeping({each: log.keep for each, log in zip(names, logs, strict=True)})
-    orders = found.named(found.current)
-    own, scales, paces = [], [], []
-    measured = engine.costs.of(name) or tuple(0.0 for _ in ports)
-    for port, (each, log) in enumerate(zip(names, logs, strict=True)):
-        modelled = now.utilization({each: orders[each]}) / float(now.problem.rates[each])
-        own.append(max(measured[port] - modelled, 0.0))
-        scales.append(min(measured[port] / modelled, 1.0))
-        rate = stream_rate(engine.plan, log, unshed=True)
-        paces.append(offered.get(log.definition.name, 0.0) / max(rate, _LEAST_RATE))
-    streams = list(offered)
-    places = tuple(streams.index(port.stream) if port.stream in offered else None for port in ports)
-    return JoinLoad(found.probing, places, tuple(paces), tuple(own), tuple(scales))
+    def _check_load(self, now_us: int, awake_us: int, held: int) -> None:
+        offered = self._intake.offered(now_us)
+        if not offered:
+            return
+        counts, costs = self._engine.recorder.streams, self._engine.costs
+        message = self._shedding.sample(
+            RunCounters(
+                now_s=now_us / 1e6,
+                offered=offered,
+                served={name: counts[name].kept - self._engine.state.backlog_rows(name) for name in offered},
+                row_bytes={name: counts[name].row_bytes for name in offered},
+                held=held,
+                limit=self._memory,
+                behind=any(self._intake.held[name] for name in offered),
+                worked_s=costs.busy_s,
+                overhead_s=costs.jobs_overhead_s,
+                awake_s=awake_us / 1e6,
+            )
+        )
+        if message is not None:
+            self._on_event(message)
 
 
 def _efficiency(first: RunCounters, now: RunCounters) -> float:

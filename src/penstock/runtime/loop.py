@@ -15,8 +15,9 @@ from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.engine import Engine
 from penstock.runtime.intake import Intake
 from penstock.runtime.jobs import Jobs
-from penstock.runtime.load_monitor import LoadMonitor
-from penstock.runtime.options import Listeners, RunOptions
+from penstock.runtime.listeners import Listeners
+from penstock.runtime.load_control import LoadControl
+from penstock.runtime.options import RunOptions
 from penstock.runtime.policy_control import PolicyControl
 from penstock.runtime.publishing import Publisher
 from penstock.runtime.refresh import Refresh
@@ -68,7 +69,7 @@ class Runtime:
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
         )
         self._jobs = Jobs(self.engine, backend, sinks, self._clock, options.in_flight, on_event)
-        self._load = LoadMonitor(script, self.engine, self._intake, options, on_event)
+        self._load = LoadControl(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
             self.engine,
             options.choice,

@@ -6,10 +6,6 @@ from typing import Any
 from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 
-CHUNK_ROWS = 50_000
-"""Rows of a chunk at most."""
-CHUNK_US = 100_000
-"""Time that a chunk of a generated stream covers, in microseconds."""
 _OWN_BYTES = 24
 """Sequence number, time and arrival."""
 _TEXT_BYTES = 24

@@ -1,6 +1,6 @@
-"""`RunOptions`: how a script runs, by its settings and a caller's arguments, with the defaults in one place."""
+"""`RunOptions`: how a script runs, by its settings and a caller's arguments. `defaults.py` has the defaults."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.language.script import Script
@@ -8,27 +8,8 @@ from penstock.policies import Exhaustive, Limited, Policy, Service, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
 from penstock.runtime.checks import check_script, policy_settings
-from penstock.runtime.memory_limit import CHUNK_ROWS, CHUNK_US, buffer_bytes, check_memory
-from penstock.runtime.summary import Summary
-
-POLICY = "bsd"
-MEMORY = 256 * 1024 * 1024
-QUANTUM_US = 500_000
-PUBLISH_US = 5_000_000
-IN_FLIGHT = 1
-
-
-def _ignore(_: object) -> None:
-    """Do nothing."""
-
-
-@dataclass(frozen=True)
-class Listeners:
-    """Functions that are told of events, the current state several times per second, and start-up stages."""
-
-    on_event: Callable[[str], object] = _ignore
-    on_tick: Callable[[Summary], object] = _ignore
-    on_stage: Callable[[str], object] = _ignore
+from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US, IN_FLIGHT, MEMORY, POLICY, PUBLISH_US, QUANTUM_US
+from penstock.runtime.memory_limit import buffer_bytes, check_memory
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class PolicyControl:
             self._model_failed = True
             self._what_if.pause()
             self._tell(
-                f"what-if runs end, policies are chosen by past statistics: {type(error).__name__}: {error}"
+                f"what-if runs end, policies are chosen without them: {type(error).__name__}: {error}"
             )
             return None
 

@@ -14,6 +14,7 @@ from penstock.plan.columns import Micros, arrow_type, numbers
 from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.admission import Admitted
 from penstock.runtime.chunk import Chunk
+from penstock.runtime.lateness import watermark_of
 from penstock.shedding.drop_box import DropBox
 
 EXPIRES = "__x"
@@ -53,7 +54,7 @@ class StreamLog:
         known = -math.inf if self.source_watermark is None else self.source_watermark
         if self.newest is None or self.source_watermark is not None:
             return known
-        return self.newest - self.definition.lateness_us - 1
+        return watermark_of(self.newest, self.definition.lateness_us)
 
     def advance(self, passed: Admitted) -> None:
         """Take the sequence number, the newest time and the dropped rows after an admission."""

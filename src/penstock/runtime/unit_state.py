@@ -1,4 +1,4 @@
-"""`UnitState`: a unit's queues, the joins it reaches, and how many results a job can make of it."""
+"""`UnitState`: a unit's queues, the joins it reaches, and how many rows a job takes of it."""
 
 from collections.abc import Mapping
 from math import inf, prod
@@ -10,11 +10,15 @@ from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import Reach, reach_from
 from penstock.plan.steps import Join, Lookup
-from penstock.policies import Unit
+from penstock.policies import Service, Unit
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.queues import Queue
-from penstock.runtime.result_limits import most_combinations
+from penstock.runtime.result_limits import ResultLimits, most_combinations
+from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import PARTITION_ROWS, Work
+
+MOST_ROWS = 500_000
+"""Rows that one job takes at most, even under exhaustive service."""
 
 Taken = Mapping[Edge, tuple[Chunk, ...]]
 
@@ -56,6 +60,39 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
     ]
     lookups = any(isinstance(step, Lookup) for step in (*reached, *beside))
     return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), lookups)
+
+
+class UnitStates:
+    """The states of all units, made when they are first needed."""
+
+    def __init__(self, state: RuntimeState, limits: ResultLimits, service: Service) -> None:
+        self.limits = limits
+        self._state = state
+        self._service = service
+        self._known: dict[int, UnitState] = {}
+        """By the id() of a unit that the scheduler holds: a unit is slow to hash."""
+
+    def of(self, unit: Unit) -> UnitState:
+        """Return the state of a unit."""
+        known = self._known.get(id(unit))
+        if known is None:
+            fitting = self.limits.most_rows(unit.name, float(unit.whole.S))
+            known = unit_state(self._state.plan, self._state.queues, unit, fitting, MOST_ROWS)
+            self._known[id(unit)] = known
+        return known
+
+    def most_rows(self, served: UnitState, waiting: int) -> int:
+        """Return how many rows a job may take of a unit, of those that wait."""
+        limit = self._service.limit(waiting)
+        return served.most if limit is None else min(int(limit), served.most)
+
+    def forget(self, unit: Unit) -> None:
+        """Make the state of a unit anew when it is next needed."""
+        self._known.pop(id(unit), None)
+
+    def clear(self) -> None:
+        """Make all states anew."""
+        self._known.clear()
 
 
 def rows_of(served: UnitState, taken: Taken) -> int:

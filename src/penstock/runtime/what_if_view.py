@@ -6,8 +6,9 @@ from penstock.network import Edge
 from penstock.policies import Service
 from penstock.qos.model_inputs import ModelInputs
 from penstock.qos.what_if import ArrivedRows, WhatIf
-from penstock.runtime.dispatch import LONGEST_TRAIN, MOST_ROWS
 from penstock.runtime.engine import Engine
+from penstock.runtime.job_rows import LONGEST_TRAIN
+from penstock.runtime.unit_state import MOST_ROWS
 
 
 class EngineView:

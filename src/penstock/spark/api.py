@@ -14,8 +14,9 @@ from penstock.errors import RunError, nearest
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
+from penstock.runtime.listeners import Listeners
 from penstock.runtime.loop import Runtime
-from penstock.runtime.options import Listeners, RunOptions
+from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.stages import Stages
 from penstock.runtime.summary import Summary

@@ -12,8 +12,9 @@ from penstock.language.statements import QueryDef, StreamDef
 from penstock.plan.plan import Plan
 from penstock.plan.template import QueryTemplate
 from penstock.runtime.clock import Clock
+from penstock.runtime.listeners import Listeners
 from penstock.runtime.loop import Runtime
-from penstock.runtime.options import Listeners, RunOptions
+from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work

@@ -1,0 +1,165 @@
+"""Rows of a job: which rows of the chosen units one job takes, and how many results it may make."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.group import Group
+from penstock.plan.steps import Lookup
+from penstock.policies import Unit
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.groups import constants_of, of_members
+from penstock.runtime.job import Job
+from penstock.runtime.probes import probed_windows
+from penstock.runtime.result_limits import Limit
+from penstock.runtime.state import RuntimeState
+from penstock.runtime.unit_state import MOST_ROWS, Taken, UnitStates, most_results, rows_of, tasks_of
+from penstock.runtime.watermarks import probe_until, ready_until
+from penstock.runtime.work import Outcome, Work
+
+PART_S = 0.02
+"""The least time that a task should take; starting one costs some 8 ms."""
+LONGEST_TRAIN = 500
+"""Units of a job at most."""
+
+
+class JobRows:
+    """Takes the rows of units from their queues, and returns them if a job fails."""
+
+    def __init__(self, state: RuntimeState, units: UnitStates, slots: int) -> None:
+        self._state = state
+        self._units = units
+        self._slots = slots
+        self._longest = LONGEST_TRAIN
+        """Units that a job takes at most: fewer for a while after one made too many results."""
+        self._constants: dict[str, tuple[Group, pa.Table]] = {}
+
+    def take(self, units: tuple[Unit, ...]) -> Job:
+        """Take the rows of units from their queues, and return the job.
+
+        If they could make too many results, fewer rows are taken, or fewer units.
+        """
+        job = self._taken(units[: self._longest])
+        risky = {}
+        for unit in job.units:
+            careful = self._careful_rows(unit, job)
+            if careful is not None:
+                risky[unit.id] = careful
+        if not risky:
+            return job
+        self.give_back(job)
+        [first, *others] = job.units
+        if first.id in risky:
+            return self._taken((first,), risky[first.id])
+        return self._taken((first, *(unit for unit in others if unit.id not in risky)))
+
+    def give_back(self, job: Job) -> None:
+        """Return a job's rows to their queues: it did not happen."""
+        self._state.in_flight.remove(job)
+        for edge, chunks in job.taken.items():
+            for each in job.onward(edge):
+                if each in self._state.queues:
+                    self._state.queues[each].put_back(chunks)
+
+    def _taken(self, units: tuple[Unit, ...], most: int = MOST_ROWS) -> Job:
+        taken: dict[Edge, tuple[Chunk, ...]] = {}
+        through: set[Edge] = set()
+        cut: set[Edge] = set()
+        running: list[Unit] = []
+        filled = 0.0
+        for unit in units:
+            served = self._units.of(unit)
+            waiting = sum(lane.queue.rows for lane in served.lanes)
+            left = min(self._units.most_rows(served, waiting), most)
+            filled += min(left, waiting) / served.fitting
+            if running and filled > 1:
+                break
+            running.append(unit)
+            through |= unit.through
+            for edge, reach, queue in served.lanes:
+                chunks = tuple(queue.take(ready_until(self._state, reach), left))
+                if not chunks:
+                    continue
+                left -= sum(chunk.rows for chunk in chunks)
+                taken[edge] = (*taken.get(edge, ()), *chunks)
+                latest = max(chunk.last_time for chunk in chunks)
+                cut |= {join for join in reach.joins if join != edge and probe_until(self._state, join) < latest}
+        work = self._work(taken, frozenset(through - cut), self._partitions(running, taken))
+        multiplying = tuple(unit for unit in running if self._units.of(unit).multiplies)
+        limited = replace(work, limit=self._result_limit(running, taken, work))
+        job = Job(tuple(running), taken, limited, multiplying)
+        self._state.in_flight.append(job)
+        return job
+
+    def _work(self, taken: Mapping[Edge, tuple[Chunk, ...]], through: frozenset[Edge], partitions: int) -> Work:
+        state = self._state
+        together: dict[tuple[int, ...], pa.Table] = {}  # units that take the same rows are given one table
+        takes = {}
+        for edge, chunks in taken.items():
+            key = tuple(map(id, chunks))
+            if key not in together:
+                # Chunks from before a query that reads more columns lack them, and it drops their rows.
+                tables = [chunk.table for chunk in chunks]
+                together[key] = pa.concat_tables(tables, promote_options="default")
+            takes[edge] = of_members(state.plan, edge, together[key])
+        probes, spans = probed_windows(state.plan, state.wanted, state.streams, taken, through)
+        reached = {edge.target for edge in (*taken, *through)}
+        constants = {
+            step.table.name: self._constants_of(step.table.name)
+            for step in map(state.plan.steps.__getitem__, reached)
+            if isinstance(step, Lookup) and step.table.is_constants
+        }
+        return Work(state.plan, takes, through, probes, state.wanted, constants, partitions, spans=spans)
+
+    def _constants_of(self, name: str) -> pa.Table:
+        group = self._state.plan.groups[name]
+        if name not in self._constants or self._constants[name][0] is not group:
+            self._constants[name] = (group, constants_of(group))
+        return self._constants[name][1]
+
+    def _partitions(self, units: Iterable[Unit], taken: Mapping[Edge, tuple[Chunk, ...]]) -> int:
+        """Return into how many partitions rows are cut: up to one per slot, if the work is long."""
+        work = 0.0
+        for unit in units:
+            rows = sum(chunk.rows for edge in unit.entries for chunk in taken.get(edge, ()))
+            work = max(work, rows * float(unit.time))
+        return min(max(int(work / PART_S), 1), self._slots)
+
+    # Result limits ------------------------------------------------------------------------------------------
+
+    def _result_limit(self, units: list[Unit], taken: Taken, work: Work) -> Limit | None:
+        """Return how many results a job may make; None if it cannot make more anyway."""
+        rows = sum(chunk.rows for chunks in taken.values() for chunk in chunks)
+        limit = self._units.limits.limit([unit.name for unit in units], rows, min(tasks_of(work), self._slots))
+        most = sum(most_results(self._units.of(unit), taken, work) for unit in units)
+        return None if most <= limit.of_a_task else limit
+
+    def _careful_rows(self, unit: Unit, job: Job) -> int | None:
+        """Return how many rows a job should take of a unit with joins instead; None if all are safe."""
+        served = self._units.of(unit)
+        rows = rows_of(served, job.taken)
+        if job.work.limit is None or not served.joins or rows <= self._units.limits.careful_rows(unit.name, 1):
+            return None
+        most = most_results(served, job.taken, job.work, by_keys=True)
+        careful = self._units.limits.careful_rows(unit.name, int(job.work.limit.of_a_task * rows / max(most, 1.0)))
+        return careful if careful < rows else None
+
+    def finished(self, job: Job, outcome: Outcome) -> None:
+        """Learn how many results a job's units make, where they can make several of a row."""
+        self._longest = min(2 * self._longest, LONGEST_TRAIN)
+        for unit, rows, results, size in job.results_by_unit(outcome):
+            self._units.limits.measured(unit.name, rows, results, size)
+            self._units.forget(unit)
+
+    def exceeded(self, job: Job) -> bool:
+        """Return a job's rows to their queues: it made too many results. Whether it can be tried with fewer."""
+        self.give_back(job)
+        if len(job.units) > 1:
+            self._longest = max(len(job.units) // 2, 1)
+            return True
+        self._units.limits.exceeded(job.units[0].name, job.rows)
+        self._units.forget(job.units[0])
+        limit = job.work.limit
+        return job.rows > 1 or (limit is not None and not limit.exact)
