@@ -1,4 +1,4 @@
-"""Orders of joins from what logs hold, and other orders when that changes; jobs are DuckDB's."""
+"""Probe orders of joins from the rows of logs, and new orders when these change; DuckDB runs the jobs."""
 
 from collections import Counter
 
@@ -71,7 +71,7 @@ class Shop:
         return [join.order_from(port) for port in range(4)]
 
 
-def test_the_rarest_match_is_looked_for_first_from_the_first_job_on():
+def test_the_rarest_match_is_probed_first_from_the_first_job_on():
     shop = Shop()
     shop.come(site=MANY, item=SOME, customer=FEW)
     run = shop.engine.next_job(4_000_000)
@@ -120,7 +120,7 @@ def test_a_stream_without_rows_is_probed_first():
     assert [order[0] for order in shop.orders[:3]] == [3, 3, 3]
 
 
-def test_what_is_expected_of_a_join_before_it_ran_is_about_what_comes():
+def test_results_expected_before_a_join_ran_are_about_those_that_come():
     """So a job takes only as many rows as it can hold the results of."""
     shop = Shop()
     shop.come(site=MANY, item=SOME, customer=SOME)
@@ -175,7 +175,7 @@ def test_keys_of_different_types_are_compared(left, right, share):
     assert share_of("a.k = b.k", pa.table({"k": left}), pa.table({"k": right})) == pytest.approx(share)
 
 
-def test_what_cannot_be_counted_is_assumed():
+def test_shares_that_cannot_be_counted_are_assumed():
     table = pa.table({"k": pa.array([1, 2], pa.int32()), "m": ["u", "v"], "x": [0.5, 0.6]})
     assert share_of("a.k = b.k", table, None) == pytest.approx(EQUAL)
     assert share_of("a.k < b.k", table, table) == pytest.approx(OTHER)

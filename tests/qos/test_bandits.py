@@ -1,4 +1,4 @@
-"""Bandits find the better policy, and forget when it is another one."""
+"""Bandits find the better policy, and restart when another one becomes better."""
 
 import random
 
@@ -17,7 +17,7 @@ def test_the_better_policy_is_found_and_found_again_after_a_drift(name):
         if turn == 400:
             held = {"a": 90.0, "b": 10.0}
         choice = bandit.choose(Situation(float(turn), goals, ("a", "b"), statistics, policy, period))
-        assert (choice.seconds is not None) == (turn < 2)  # each once, to begin with
+        assert (choice.seconds is not None) == (turn < 2)  # first each once
         policy = choice.policy
         ran.append(policy)
         memory = held[policy] + noise.uniform(-10.0, 10.0)

@@ -20,7 +20,7 @@ def at(time, rows, stream="s"):
 
 
 TWO = Network.chains([[(1.0, 1.0)], [(0.1, 0.5)]], stream=["a", "b"])
-"""A dear query that keeps everything, and a cheap one that keeps half."""
+"""An expensive query that keeps everything, and a cheap one that keeps half."""
 
 
 def test_two_queries_by_hand():
@@ -74,7 +74,7 @@ def test_samples_change_nothing():
 
 @pytest.mark.parametrize("policy", [*POLICIES, "bsd.every(2)", "hnr.shared('sum')", "hr.clustered(3)"])
 def test_rows_are_conserved(policy):
-    """Of every row that went in, results were made, or it waits somewhere: by every policy, in small batches."""
+    """Every admitted row has made its results or waits in a queue: under every policy, in small batches."""
     net = Network.chains([[(0.01, 0.5), (0.02, 1.0)], [(0.03, 0.25)], [(0.01, 0.8), (0.01, 0.5), (0.04, 1.0)]])
     inputs = ModelInputs(net, setup_s=0.05, unit_s=0.01, service=Limited(7), quantum_s=0.3)
     model = FluidModel(inputs, policy, 0.0)
@@ -89,7 +89,7 @@ def test_rows_are_conserved(policy):
 
 
 def test_the_shortest_first_have_the_least_response():
-    """Under overload HR has a lower mean response than FIFO, HNR the lowest mean slowdown of the three."""
+    """Under overload HR has a lower average response than FIFO, HNR the lowest average slowdown of the three."""
     random = Random(1)
     chains = [[(random.choice([0.01, 0.05, 0.2]), random.choice([0.1, 0.5, 1.0]))] for _ in range(8)]
     net = Network.chains(chains, stream=[f"s{i}" for i in range(8)])
@@ -149,10 +149,10 @@ def test_more_in_flight_is_a_faster_machine_and_too_many_jobs_are_given_up():
     assert model.advance(1.0, [at(0.0, 500, "b")], most_jobs=5) is None
 
 
-def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
-    """At a load of 1.35 chain's results come sooner than those of hnr, for it leaves far more of them.
+def test_under_overload_a_policy_does_not_win_by_rows_it_leaves_waiting():
+    """At a load of 1.35 chain's results come sooner than those of hnr, because it leaves far more rows waiting.
 
-    What is true is seen when everything is served; with what waits, the order is that one.
+    With waiting rows counted, the order of policies is that after everything is served.
     """
     three = [(2, 0.9, 1), (4, 0.9, 8), (8, 0.1, 1), (8, 0.3, 4), (1, 0.9, 4), (1, 0.3, 4)]
     chains = [[(first, share), (last, 1)] for first, share, last in three]
@@ -176,7 +176,7 @@ def test_under_overload_a_policy_does_not_shine_by_what_it_leaves():
 
 @pytest.mark.parametrize("policy", ["fifo", "hr", "hnr", "bsd", "lsf", "chain", "mtiq", "round_robin"])
 def test_more_weight_never_makes_a_query_slower_in_a_model(policy):
-    """Only q1 counts in what is read; jobs are of 100 rows, so that none is long."""
+    """Only q1 counts in the statistics; jobs have 100 rows, so that none is long."""
     net = Network.chains([[(8e-4, 0.5)], [(4e-4, 0.5)], [(4e-4, 1.0)]], rate=500)
     found = []
     for weight in (0.2, 1, 5, 25):

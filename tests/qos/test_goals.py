@@ -1,4 +1,4 @@
-"""Goals: what is read, what is refused and how, and what a loss is."""
+"""Goals: texts that are read, texts that are rejected with a message, and the loss."""
 
 import copy
 import math
@@ -9,7 +9,7 @@ import pytest
 from penstock.errors import QosError
 from penstock.qos import DEFAULT, TEMPLATES, Goal, Goals
 
-REFUSED = {
+REJECTED = {
     "minimize avg_response 0.5, minimize queue_size 0.6": "sum to 1, but 0.5 + 0.6 is 1.1",
     "minimize avg_respons 1": "no statistic 'avg_respons' to minimize. Did you mean 'avg_response'",
     "minimize selectivity 1": "no statistic 'selectivity'",  # of operators, not of the plan
@@ -31,11 +31,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_refused(text):
+@pytest.mark.parametrize("text", REJECTED)
+def test_rejected(text):
     with pytest.raises(QosError) as error:
         Goals.parse(text)
-    assert REFUSED[text] in str(error.value)
+    assert REJECTED[text] in str(error.value)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -1,4 +1,4 @@
-"""What is learnt while a system runs stays sane: shares of 1, and queues that are empty at times."""
+"""Learning while a system runs, in edge cases: selectivities of 1, and queues that are empty at times."""
 
 from penstock.policies import QueueShare
 from penstock.qos import Estimates, Selection

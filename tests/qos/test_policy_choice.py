@@ -1,4 +1,4 @@
-"""When it samples, when it chooses, what starvation does, and that goals, selectors and candidates can change."""
+"""Times of samples and choices, starvation, and changes of goals, selectors and candidates during a run."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -25,7 +25,7 @@ def interval(now, seconds=1.0, count=5.0, waiting=3.0, response=2.0, memory=4.0)
 
 
 def drive(choice, until, count=5.0):
-    """Give it what it asks for, and return what ran from when on."""
+    """Give a sample whenever one is due, and return the times with the policies that ran."""
     ran, now = [], 0.0
     while choice.due < until:
         now, seconds = choice.due, choice.due - now
@@ -67,7 +67,7 @@ def test_starvation_forces_a_switch():
     assert {policy for _, policy in drive(choice, 9.5)} == {"mtiq"}
 
 
-def test_changes_on_the_way():
+def test_changes_during_a_run():
     choice = PolicyChoice(Selection("memory", "roulette", ("fifo", "chain")))
     drive(choice, 6.5)
     choice.set_goals("latency")
@@ -111,7 +111,7 @@ def test_a_policy_that_falls_short_of_its_what_if_run_is_left():
                       what_ifs=what_ifs, period_what_ifs=what_ifs)
         ).policy  # fmt: skip
 
-    assert choose("fifo", 10.0) == "chain"  # as thought
+    assert choose("fifo", 10.0) == "chain"  # as modelled
     ran = ["chain"]
     for _ in range(60):
         ran.append(choose(ran[-1], 30.0 if ran[-1] == "chain" else 10.0))

@@ -1,4 +1,4 @@
-"""P04 (3.1), (5.1), (5.2) and the wheel, against figures worked by hand."""
+"""P04 (3.1), (5.1), (5.2) and the wheel, against figures computed by hand."""
 
 import math
 from collections import Counter

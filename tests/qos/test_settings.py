@@ -1,4 +1,4 @@
-"""What SET qos, selector, candidates and policy of a script come to together."""
+"""SET qos, selector, candidates and policy of a script, combined."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_policy_is_chosen_where_goals_or_a_selector_are_given(settings, is_on)
     assert said(**settings).is_on is is_on
 
 
-def test_what_is_not_said_is_as_usual():
+def test_settings_not_given_have_defaults():
     selection = said(qos="memory").selection()
     assert (selection.selector, selection.candidates, selection.warmup) == ("foresight", CANDIDATES, 0)
     assert said(selector="ucb").selection().goals == DEFAULT
@@ -56,7 +56,7 @@ def test_commas_in_brackets_belong_to_a_policy():
     )
 
 
-def test_weights_are_of_queries_that_there_are_in_any_case():
+def test_weights_name_queries_in_upper_or_lower_case():
     assert dict(said(qos="latency, weigh alarms 5").goals.queries) == {"Alarms": 5.0}
     assert said(qos="weigh alarms 5", policy="hnr").weights == {"Alarms": 5.0}
     assert said(policy="hnr").weights == {}

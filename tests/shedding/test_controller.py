@@ -1,4 +1,4 @@
-"""When drop boxes come and go: scripted loads, and noise that must not make them flap."""
+"""When drop boxes are set and removed: scripted loads, and noise that must not make them flap."""
 
 import math
 from itertools import pairwise
@@ -42,7 +42,7 @@ def test_a_load_above_the_headroom_is_waited_for():
     course = Course()
     course.go(2.5, 3.0)
     course.go(0.5, 0.5)
-    assert course.go(3.0, 3.0) == []  # a dip begins the wait anew
+    assert course.go(3.0, 3.0) == []  # a dip restarts the wait
     assert course.go(1.0, 3.0) == [Change(0.9, "overload")]
 
 
@@ -87,7 +87,7 @@ def test_between_the_marks_boxes_stay_as_they_are():
 def test_boxes_follow_a_load_that_drifts():
     course = Course()
     course.go(4, 3.0)
-    course.utilization = 1.1  # the boxes let through more than was meant
+    course.utilization = 1.1  # the boxes let through more than intended
     course.go(10, 3.5)
     assert [change for _, change in course.changes] == [Change(0.9, "overload"), Change(0.9, "drift")]
 
@@ -95,7 +95,7 @@ def test_boxes_follow_a_load_that_drifts():
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("width", [0.02, 0.1, 0.19])
 def test_noise_around_the_headroom_does_not_flap(seed, width):
-    """An hour of noise around the headroom that stays above the lower mark: boxes may come, once, and never go."""
+    """An hour of noise around the headroom, above the lower mark: boxes may be set once, and are never removed."""
     random = Random(seed)
     course = Course()
     course.go(3600, lambda: 0.9 + random.uniform(-width, width))

@@ -1,4 +1,4 @@
-"""Drop boxes of probing joins beside brute force: every combination of orders, every box on a grid or by SLSQP."""
+"""Drop boxes of joins against brute force: all combinations of probe orders, boxes on a grid or by SLSQP."""
 
 from dataclasses import replace
 from itertools import permutations, product
@@ -16,7 +16,7 @@ LINKS = {("s0", "s1"): 0.02, ("s1", "s2"): 0.01, ("s0", "s2"): 0.05}
 
 
 def some_probing(random, kind, n=3):
-    """A join of which every pair of streams has a predicate; windows of rows, of time, or of both."""
+    """A join with a predicate for every pair of streams; row windows, time windows, or both."""
     names = [f"s{i}" for i in range(n)]
     rates = {name: float(10 ** random.uniform(1, 3)) for name in names}
     windows = {}
@@ -35,14 +35,14 @@ def all_orders(names):
 
 
 def reduced(probing, shares):
-    """The same join when so much less arrives; of windows of time, the sizes follow the rates."""
+    """The same join at lower rates; the rows in time windows follow the rates."""
     rates = {name: float(rate) * x for (name, rate), x in zip(probing.problem.rates.items(), shares, strict=True)}
     return replace(probing, problem=replace(probing.problem, rates=rates))
 
 
 @pytest.mark.parametrize("kind", ["rows", "range", "mixed"])
 @pytest.mark.parametrize("seed", range(10))
-def test_parts_are_what_a_thinner_join_takes_and_brings(kind, seed):
+def test_terms_are_cost_and_results_of_a_reduced_join(kind, seed):
     random = np.random.default_rng(seed)
     probing = some_probing(random, kind)
     shares = random.uniform(0.05, 1, 3)
@@ -115,7 +115,7 @@ def test_nothing_is_dropped_within_the_budget():
     assert found.orders == probing.best
 
 
-def test_a_thinned_window_of_time_is_probed_first():
+def test_a_reduced_time_window_is_probed_first():
     """Rows of b are expensive in themselves, so b is reduced; then a row of a finds less there than with c."""
     problem = JoinProblem(
         {"a": 50, "b": 10_000, "c": 50},
@@ -133,7 +133,7 @@ def test_a_thinned_window_of_time_is_probed_first():
     assert found.keep["c"] > 0.9
 
 
-def test_a_knapsack_where_all_is_linear_and_something_is_spent_anyway():
+def test_a_knapsack_if_all_is_linear_and_there_are_constant_costs():
     value = Posynomial.of(3, [(5.0, [0]), (1.0, [1]), (3.0, [2])])
     cost = Posynomial.of(3, [(0.2, []), (1.0, [0]), (1.0, [1]), (1.0, [2])])
     assert Load(value, cost).kept(1.7).tolist() == pytest.approx([1.0, 0.0, 0.5])
