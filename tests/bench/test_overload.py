@@ -21,7 +21,7 @@ from penstock.optimizer import JoinProblem, Probing
 from penstock.plan.probe_orders import COSTS
 from penstock.runtime.load_control import SheddingSummary
 from penstock.runtime.summary import StreamSummary
-from tests.cli.test_live import query, stream, summary
+from tests.cli.test_live_view import query, stream, summary
 from tests.runtime.test_drop_boxes import kept_numbers
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.bench.stock.case import StockCase
-from penstock.bench.stock.plan import PARTS, plan
+from penstock.bench.stock.case_list import PARTS, plan
 from penstock.bench.stock.run import document
 from penstock.report.page import Raw, table, text
 from penstock.report.stock import page

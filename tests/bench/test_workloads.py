@@ -6,11 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.bench.stock.case import StockCase
+from penstock.bench.stock.case_list import PARTS, load_source, plan
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.inputs import Inputs
 from penstock.bench.stock.mixed import Mixed
 from penstock.bench.stock.penstock_system import script_of
-from penstock.bench.stock.plan import PARTS, load_source, plan
 from penstock.bench.stock.run import _batches
 from penstock.bench.stock.windowed import Windowed
 from penstock.bench.stock.workload import row_queries

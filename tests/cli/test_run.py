@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.sinks.parquet import ParquetSink
+from penstock.sinks.parquet_sink import ParquetSink
 
 runner = CliRunner()
 TINY = """

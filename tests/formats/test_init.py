@@ -122,7 +122,7 @@ def test_thresholds_leave_something(tmp_path):
 
 
 def test_who_writes_a_script_is_told_what_was_not_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr("penstock.formats.sampling.MOST_ROWS", 10)
+    monkeypatch.setattr("penstock.formats.detect_format.MOST_ROWS", 10)
     path = json_file(tmp_path / "a.json", *({"v": i} for i in range(11)))
     assert "a: the first 10 rows of json were sampled" in drafted(path, tmp_path / "a.sql")
     path.write_text('{"v":1}\n{"v":2}\n{"v":3}\nbroken\n')

@@ -6,7 +6,7 @@ from sqlglot import exp
 from penstock import ScriptError
 from penstock.language.dialect import DIALECT
 from tests.language.asking import plan, query, refused
-from tests.language.test_check import GOOD
+from tests.language.test_type_check import GOOD
 
 
 def given(expression):

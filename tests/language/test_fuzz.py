@@ -10,8 +10,8 @@ from penstock.language import Script
 from penstock.plan.plan import Plan
 from tests.language.asking import DECLARED
 from tests.language.samples import SAMPLES
-from tests.language.test_check import BAD, GOOD
 from tests.language.test_nested import GOOD as NESTED
+from tests.language.test_type_check import BAD, GOOD
 
 VALID = f"""{DECLARED}
 CREATE QUERY big AS SELECT src, bytes + 1 AS more, 'it''s' FROM packets WHERE bytes > 1 AND NOT (dst LIKE 'a%');

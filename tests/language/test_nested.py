@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.language import Script
-from penstock.plan.failing import may_fail
+from penstock.plan.may_fail import may_fail
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Join
 from penstock.plan.translate import steps_of

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from penstock.language.times import is_time
+from penstock.language.time_literals import is_time
 from penstock.language.values import LARGEST, UNITS_US, duration, microseconds, size
 
 

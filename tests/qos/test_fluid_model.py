@@ -11,7 +11,7 @@ from penstock.qos import CANDIDATES
 from penstock.qos.fluid_model import AdmittedFlow, FluidModel
 from penstock.qos.fluid_queue import Flow
 from penstock.qos.gatherer import Statistics
-from penstock.qos.interval import merged
+from penstock.qos.interval_statistics import merged
 from penstock.qos.model_inputs import ModelInputs
 
 

@@ -12,7 +12,7 @@ from penstock.plan.steps import Join
 from penstock.policies import POLICIES, Exhaustive, Limited
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
-from penstock.runtime.groups import split
+from penstock.runtime.group_rows import split
 from penstock.runtime.result_limits import ResultLimits
 from tests.oracle.datafiles import arrow_table
 from tests.oracle.generator import cases, with_variants

@@ -15,7 +15,7 @@ from penstock.policies import Exhaustive
 from penstock.runtime.engine import Engine
 from penstock.runtime.load_control import RunCounters, Shedding
 from penstock.runtime.load_estimate import engine_load, jobs_load, probe_plans
-from penstock.runtime.memory_limit import check_memory, room_rows
+from penstock.runtime.memory_sizes import check_memory, room_rows
 from penstock.shedding.controller import Shedder, SheddingRules
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.generated import GeneratedSource

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import RunError
-from penstock.sinks import folder as layout
+from penstock.sinks import folder_layout as layout
 from penstock.sinks import rolling_files
-from penstock.sinks.parquet import ParquetSink
+from penstock.sinks.parquet_sink import ParquetSink
 from penstock.sinks.read import read
 from tests.sinks.test_sinks import NAIVE, REJECTED_ROWS, ROWS, SCHEMA, both_kinds, of_two
 
@@ -259,7 +259,7 @@ def test_files_stay_few_and_merging_them_stays_cheap(tmp_path, monkeypatch):
 
 def test_files_that_have_their_age_are_left_alone(tmp_path, monkeypatch):
     clock = [1000.0]
-    monkeypatch.setattr("penstock.sinks.parquet.time.time", lambda: clock[0])
+    monkeypatch.setattr("penstock.sinks.parquet_sink.time.time", lambda: clock[0])
     sink = opened(tmp_path, "q", roll="1GB, 1 min")
     for number in range(13):
         sink.emit("q", numbers(number))
@@ -363,7 +363,7 @@ def test_a_manifest_that_names_other_folders_removes_nothing_there(tmp_path):
 CRASHING = """
 import os, sys
 import pyarrow as pa
-from penstock.sinks.parquet import ParquetSink
+from penstock.sinks.parquet_sink import ParquetSink
 sink = ParquetSink(sys.argv[1])
 for query in "ab":
     sink.open(query, pa.schema([("n", pa.int32())]))

@@ -7,9 +7,9 @@ import pyarrow as pa
 from rich.console import Console
 
 from penstock.runtime.admission import REJECTED
-from penstock.sinks.callback import CallbackSink
-from penstock.sinks.memory import MemorySink
-from penstock.sinks.screen import ScreenSink
+from penstock.sinks.callback_sink import CallbackSink
+from penstock.sinks.memory_sink import MemorySink
+from penstock.sinks.screen_sink import ScreenSink
 
 SCHEMA = pa.schema([("v", pa.int32()), ("at", pa.timestamp("us", "UTC"))])
 ROWS = pa.table([[1, 2], [datetime(2026, 1, 1, tzinfo=UTC), None]], schema=SCHEMA)

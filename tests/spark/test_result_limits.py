@@ -21,7 +21,7 @@ from penstock.runtime.result_limits import (
     TooManyResults,
     most_combinations,
 )
-from penstock.spark.fetch import fetched
+from penstock.spark.guarded_fetch import fetched
 
 KEYS = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=12)
 

@@ -15,7 +15,7 @@ import penstock.spark as ps
 from penstock.errors import RunError, ScriptError
 from penstock.language import Script
 from penstock.runtime.options import RunOptions
-from penstock.sinks.memory import MemorySink
+from penstock.sinks.memory_sink import MemorySink
 from penstock.spark.backend import spark_runtime
 from tests.oracle.datafiles import write_rows
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData

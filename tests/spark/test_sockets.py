@@ -10,7 +10,7 @@ import pytest
 
 import penstock.spark as ps
 from penstock.language import Script
-from penstock.runtime.memory_limit import buffer_bytes
+from penstock.runtime.memory_sizes import buffer_bytes
 from penstock.spark.sources import socket as socket_source
 from penstock.spark.sources.context import SourceContext
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import penstock.spark as ps
-from penstock.runtime.stages import Stages
+from penstock.runtime.start_stages import Stages
 
 
 class Terminal(io.StringIO):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.comparisons import Comparison
+from penstock.bench.discarding_sink import Nowhere
 from penstock.bench.machine import described
-from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
 from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import Summary

@@ -14,7 +14,7 @@ from penstock.bench.machine import described
 from penstock.language.script import Script
 from penstock.runtime.options import RunOptions
 from penstock.runtime.summary import Summary
-from penstock.sinks.memory import MemorySink
+from penstock.sinks.memory_sink import MemorySink
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
 

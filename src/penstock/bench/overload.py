@@ -12,8 +12,8 @@ from zlib import crc32
 import numpy as np
 
 from penstock.bench.comparisons import Comparison
+from penstock.bench.discarding_sink import Nowhere
 from penstock.bench.machine import described
-from penstock.bench.nowhere import Nowhere
 from penstock.language.script import Script
 from penstock.network import Window
 from penstock.optimizer import Filter, JoinProblem, optimize

@@ -59,8 +59,8 @@ def init(
 
 def drafted(source: Path, script: Path) -> str:
     """Return the text of a script that reads a file, or the files of a folder."""
+    from penstock.formats.detect_format import sampled
     from penstock.formats.draft import Draft, stream_name
-    from penstock.formats.sampling import sampled
 
     drafts: list[Draft] = []
     left_out: list[str] = []

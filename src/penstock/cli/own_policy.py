@@ -11,7 +11,7 @@ from types import ModuleType
 
 from penstock.errors import PolicyError, nearest
 from penstock.policies import POLICIES, Features, Policy, policy_named
-from penstock.policies.table import LONGEST_NAME, read_policy
+from penstock.policies.policy_table import LONGEST_NAME, read_policy
 
 _WRITTEN = re.compile(r"(?P<path>.+\.py):(?P<policy>.*)", re.DOTALL)
 

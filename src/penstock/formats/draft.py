@@ -9,8 +9,8 @@ from typing import Any
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.formats.inference import Inferred, TimeColumn, inferred, time_column_of
+from penstock.formats.log_times import seconds
 from penstock.formats.sample import FileSample
-from penstock.formats.times import seconds
 from penstock.language.dialect import DIALECT
 from penstock.language.names import quoted
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.formats.log_times import UNITS
 from penstock.formats.sample import FileSample
-from penstock.formats.times import UNITS
 from penstock.language.types import ColumnType
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")

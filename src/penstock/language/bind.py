@@ -7,12 +7,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.errors import nearest
-from penstock.language.check import Checker
 from penstock.language.names import name_key
 from penstock.language.resolve import Resolver, column_at
 from penstock.language.select import Parsed, span_of_node
 from penstock.language.statements import FromItem, Output, QueryDef, Relation, StreamDef
 from penstock.language.text import Span
+from penstock.language.type_check import Checker
 from penstock.language.types import called
 
 MOST_STREAMS = 8

@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 from penstock.errors import ScriptError, nearest
 from penstock.language.names import name_key
-from penstock.language.parse import parsed_statement
+from penstock.language.parse_statements import parsed_statement
 from penstock.language.statements import Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
 from penstock.language.text import Text
 from penstock.language.tokens import LARGEST_SCRIPT, statements

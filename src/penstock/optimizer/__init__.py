@@ -1,7 +1,7 @@
 """Optimizer of stream joins: cost model, plan search, load shedding, probe orders."""
 
 from penstock.optimizer.filters import Filter, FilterPlan, by_rank, filter_plan
-from penstock.optimizer.networks import join_problem, ranked, utilization
+from penstock.optimizer.network_costs import join_problem, ranked, utilization
 from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.posynomial import Posynomial
 from penstock.optimizer.probing import ProbeCosts, ProbedPlan, Probing

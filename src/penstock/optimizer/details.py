@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.optimizer.plan import JoinPlan, Tree
-from penstock.optimizer.sets import Sets
+from penstock.optimizer.stream_sets import Sets
 
 
 @dataclass(frozen=True)

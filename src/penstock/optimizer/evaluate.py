@@ -6,8 +6,8 @@ from penstock.optimizer.exact import most_kept
 from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.problem import JoinProblem
-from penstock.optimizer.sets import Floats, Joins, Sets, Shape
-from penstock.optimizer.timed import shares_kept
+from penstock.optimizer.stream_sets import Floats, Joins, Sets, Shape
+from penstock.optimizer.time_windows import shares_kept
 from penstock.optimizer.trees import joins_of, named
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.optimizer.sets import Floats, Ints, Joins, Sets
+from penstock.optimizer.stream_sets import Floats, Ints, Joins, Sets
 
 _CLOSE = 1e-9
 """Tolerance, as a share of a stream and of the budget."""

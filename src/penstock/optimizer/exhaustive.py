@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from penstock.optimizer.sets import Floats, Ints, Sets
+from penstock.optimizer.stream_sets import Floats, Ints, Sets
 
 
 def order_prices(sets: Sets, orders: Ints) -> Floats:

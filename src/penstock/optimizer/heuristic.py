@@ -3,7 +3,7 @@
 import numpy as np
 
 from penstock.optimizer.knapsack import knapsack
-from penstock.optimizer.sets import Floats, Ints, Sets
+from penstock.optimizer.stream_sets import Floats, Ints, Sets
 
 
 def heuristic(sets: Sets, full: Floats, budget: Floats) -> tuple[Floats, Ints]:

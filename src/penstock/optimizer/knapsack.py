@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from penstock.optimizer.sets import Floats
+from penstock.optimizer.stream_sets import Floats
 
 
 def knapsack(prices: Floats, most: Floats, budget: Floats | float, axis: int = 0) -> Floats:

@@ -6,7 +6,7 @@ from typing import Union
 
 import numpy as np
 
-from penstock.optimizer.sets import Floats
+from penstock.optimizer.stream_sets import Floats
 
 
 @dataclass(frozen=True, eq=False)

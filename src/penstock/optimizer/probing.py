@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.optimizer.posynomial import Posynomial
 from penstock.optimizer.problem import JoinProblem
-from penstock.optimizer.sets import Floats, Ints, Sets
+from penstock.optimizer.stream_sets import Floats, Ints, Sets
 from penstock.optimizer.trees import retraced
 
 _LEAST_RATE = 1e-9

@@ -14,7 +14,7 @@ from penstock.optimizer.heuristic import heuristic
 from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.plan import JoinPlan
 from penstock.optimizer.problem import MOST_STREAMS, JoinProblem
-from penstock.optimizer.sets import Ints, Joins, Sets, Shape
+from penstock.optimizer.stream_sets import Ints, Joins, Sets, Shape
 from penstock.optimizer.trees import left_deep, named, orders, retraced
 
 Method = Literal["auto", "exact", "exhaustive", "heuristic", "bushy"]

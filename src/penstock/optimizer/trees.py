@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 from penstock.optimizer.plan import Tree
-from penstock.optimizer.sets import Ints, Joins, Shape
+from penstock.optimizer.stream_sets import Ints, Joins, Shape
 
 
 def orders(n: int) -> Ints:

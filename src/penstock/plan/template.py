@@ -13,7 +13,7 @@ from sqlglot import exp
 from penstock.language.dialect import DIALECT
 from penstock.language.statements import CONSTANTS, Column, FromItem, Output, QueryDef, TableDef
 from penstock.language.types import ColumnType
-from penstock.plan.failing import may_fail
+from penstock.plan.may_fail import may_fail
 from penstock.plan.translate import places_in
 
 MEMBER = "__q"

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
 from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
-from penstock.plan.failing import may_fail
+from penstock.plan.may_fail import may_fail
 from penstock.plan.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
 
 Rename = Callable[[int, str], tuple[str, str]]

@@ -10,7 +10,7 @@ from penstock.errors import PolicyError
 from penstock.network import Number, checked
 from penstock.policies.clusters import Clusters, shown
 from penstock.policies.features import Features, Term
-from penstock.policies.memory import Thresholds
+from penstock.policies.memory_thresholds import Thresholds
 
 UnitKind = Literal["operator", "segment", "path"]
 Level = Literal["operator", "segment", "query"]

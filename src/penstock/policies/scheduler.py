@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from penstock.errors import PolicyError
 from penstock.network import Network, Number, checked
-from penstock.policies.memory import Mode
+from penstock.policies.memory_thresholds import Mode
 from penstock.policies.policy import TURNS, Policy, useful_share
-from penstock.policies.table import policy_named
+from penstock.policies.policy_table import policy_named
 from penstock.policies.turns import Turns
 from penstock.policies.units import Unit, units_of
 

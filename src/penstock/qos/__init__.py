@@ -3,7 +3,14 @@
 from penstock.qos.estimates import Estimates
 from penstock.qos.gatherer import Statistics, View
 from penstock.qos.goals import DEFAULT, TEMPLATES, Goal, Goals
-from penstock.qos.interval import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums, merged
+from penstock.qos.interval_statistics import (
+    Computed,
+    IntervalStatistics,
+    OperatorWork,
+    QueueSize,
+    ResultSums,
+    merged,
+)
 from penstock.qos.policy_choice import ChoiceSample, Chosen, PolicyChoice
 from penstock.qos.selection import CANDIDATES, Selection
 from penstock.qos.selectors import SELECTORS, Choice, Selector, Situation, selector_named

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from penstock.network import Edge
 from penstock.policies import Scheduler, Train, Unit, Waiting, as_measured
 from penstock.qos.fluid_queue import Flow, FluidQueue
-from penstock.qos.interval import IntervalStatistics, ResultSums
+from penstock.qos.interval_statistics import IntervalStatistics, ResultSums
 from penstock.qos.model_inputs import ModelInputs, ResultsPerRow
 
 _LEAST_ROWS = 1.0 - 1e-9

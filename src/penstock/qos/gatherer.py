@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Literal
 
 from penstock.errors import QosError
-from penstock.qos.interval import IntervalStatistics, added
+from penstock.qos.interval_statistics import IntervalStatistics, added
 from penstock.qos.statistics import STATISTICS, Of, Statistic
 
 WEIGHT = 0.875

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from penstock.qos.gatherer import Statistics
 from penstock.qos.goals import Goals
-from penstock.qos.interval import IntervalStatistics, merged
+from penstock.qos.interval_statistics import IntervalStatistics, merged
 from penstock.qos.selection import Selection
 from penstock.qos.selectors import Selector, Situation, selector_named
 

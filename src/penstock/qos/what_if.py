@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from penstock.network import Edge
 from penstock.qos.fluid_model import AdmittedFlow, FluidModel
 from penstock.qos.fluid_queue import Flow
-from penstock.qos.interval import IntervalStatistics
+from penstock.qos.interval_statistics import IntervalStatistics
 from penstock.qos.model_inputs import ModelInputs
 
 SHARE = 0.005

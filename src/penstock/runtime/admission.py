@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.formats.json_rows import as_object, json_lines
-from penstock.formats.times import seconds
+from penstock.formats.log_times import seconds
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import Micros, stamped, typed
 from penstock.runtime.lateness import late_rows

@@ -9,7 +9,7 @@ import pyarrow as pa
 from penstock.plan.columns import is_hidden, numbers
 from penstock.plan.replanning import JoinRan
 from penstock.plan.steps import ARRIVAL
-from penstock.runtime.groups import named_rows, seen_by_members
+from penstock.runtime.group_rows import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.state import RuntimeState

@@ -5,9 +5,9 @@ from penstock.policies import Policy, Scheduler, Train, Unit, Waiting, as_measur
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.cost_model import CostModel
 from penstock.runtime.job_rows import LONGEST_TRAIN
+from penstock.runtime.join_progress import ready_until
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import UnitStates
-from penstock.runtime.watermarks import ready_until
 
 FIRST_TRAIN = 4
 """Units of a train at most until the cost of one was measured. In a cold JVM each costs a lot."""

@@ -10,14 +10,14 @@ from penstock.plan.plan import MayGroup, Plan, always
 from penstock.plan.replanning import Planner
 from penstock.plan.weights import weighed_network
 from penstock.policies import Policy, Service, Unit, policy_named
-from penstock.runtime import watermarks
+from penstock.runtime import join_progress
 from penstock.runtime.admission import Admitted, Arrived, admitted
 from penstock.runtime.commit import FinishedJob, emit_results, queue_rows
 from penstock.runtime.cost_model import CostModel
 from penstock.runtime.dispatch import Dispatcher
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.job_rows import JobRows
-from penstock.runtime.queries import Queries
+from penstock.runtime.query_lifecycle import QueryLifecycle
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
 from penstock.runtime.recorder import Recorder
@@ -54,7 +54,7 @@ class Engine:
         self.planner = Planner(self.costs, self.most_rows, fixed=not optimize)
         self._memory = memory
         self._may_group = may_group
-        self._queries = Queries(self.state, may_group)
+        self._queries = QueryLifecycle(self.state, may_group)
         self.units = UnitStates(self.state, limits or ResultLimits(), service)
         self.dispatcher = Dispatcher(self.state, self.costs, self.units, quantum_s)
         self._job_rows = JobRows(self.state, self.units, slots)
@@ -99,7 +99,7 @@ class Engine:
 
     def waited_for(self) -> set[str]:
         """Return the streams whose watermarks hold back rows that wait for a join."""
-        return watermarks.waited_for(self.state)
+        return join_progress.waited_for(self.state)
 
     # Queries ------------------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Engine:
 
     def release(self) -> None:
         """Release the rows that no window can need any more."""
-        watermarks.release(self.state)
+        join_progress.release(self.state)
 
     def learn(self, rates: Mapping[str, float]) -> None:
         """Give the scheduler and the joins what was measured, with these rates of streams."""

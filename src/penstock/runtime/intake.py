@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from penstock.language.script import Script
 from penstock.language.statements import StreamDef
 from penstock.runtime.engine import Engine
-from penstock.runtime.memory_limit import FILLED, reserved_bytes, room_rows, row_bytes
+from penstock.runtime.memory_sizes import FILLED, reserved_bytes, room_rows, row_bytes
 from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source

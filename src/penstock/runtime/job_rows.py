@@ -10,13 +10,13 @@ from penstock.plan.group import Group
 from penstock.plan.steps import Lookup
 from penstock.policies import Unit
 from penstock.runtime.chunk import Chunk
-from penstock.runtime.groups import constants_of, of_members
+from penstock.runtime.group_rows import constants_of, of_members
 from penstock.runtime.job import Job
+from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import MOST_ROWS, Taken, UnitStates, most_results, rows_of, tasks_of
-from penstock.runtime.watermarks import probe_until, ready_until
 from penstock.runtime.work import Outcome, Work
 
 PART_S = 0.02

@@ -14,17 +14,17 @@ from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.engine import Engine
 from penstock.runtime.intake import Intake
-from penstock.runtime.jobs import Jobs
+from penstock.runtime.job_runner import JobRunner
 from penstock.runtime.listeners import Listeners
 from penstock.runtime.load_control import LoadControl
 from penstock.runtime.options import RunOptions
 from penstock.runtime.policy_control import PolicyControl
 from penstock.runtime.publishing import Publisher
-from penstock.runtime.refresh import Refresh
 from penstock.runtime.requests import Requests
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.sink import Sink
 from penstock.runtime.summary import Summary, Times, summarize
+from penstock.runtime.summary_refresh import Refresh
 from penstock.runtime.what_if_view import what_if_beside
 
 _NAP_S, _BUSY_NAP_S = 0.01, 0.03
@@ -68,7 +68,7 @@ class Runtime:
         self._intake = Intake(
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
         )
-        self._jobs = Jobs(self.engine, backend, sinks, self._clock, options.in_flight, on_event)
+        self._jobs = JobRunner(self.engine, backend, sinks, self._clock, options.in_flight, on_event)
         self._load = LoadControl(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
             self.engine,

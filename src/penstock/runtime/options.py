@@ -7,9 +7,9 @@ from penstock.language.script import Script
 from penstock.policies import Exhaustive, Limited, Policy, Service, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
-from penstock.runtime.checks import check_script, policy_settings
 from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US, IN_FLIGHT, MEMORY, POLICY, PUBLISH_US, QUANTUM_US
-from penstock.runtime.memory_limit import buffer_bytes, check_memory
+from penstock.runtime.memory_sizes import buffer_bytes, check_memory
+from penstock.runtime.script_checks import check_script, policy_settings
 
 
 @dataclass(frozen=True)

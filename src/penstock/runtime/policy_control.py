@@ -133,9 +133,7 @@ class PolicyControl:
         except Exception as error:
             self._model_failed = True
             self._what_if.pause()
-            self._tell(
-                f"what-if runs end, policies are chosen without them: {type(error).__name__}: {error}"
-            )
+            self._tell(f"what-if runs end, policies are chosen without them: {type(error).__name__}: {error}")
             return None
 
     def _load(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from penstock.runtime.groups import split
+from penstock.runtime.group_rows import split
 
 
 class Sink:

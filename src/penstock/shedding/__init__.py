@@ -3,7 +3,7 @@
 from penstock.shedding.controller import SheddingRules
 from penstock.shedding.drop_box import DropBox
 from penstock.shedding.keep_shares import Load, best_kept, shed_probes
-from penstock.shedding.together import QueryPlan, SharedPlan, shed_together
+from penstock.shedding.several_queries import QueryPlan, SharedPlan, shed_together
 
 __all__ = [
     "DropBox",

@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize
 from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.posynomial import Posynomial
 from penstock.optimizer.probing import ProbedPlan, Probing
-from penstock.optimizer.sets import Floats
+from penstock.optimizer.stream_sets import Floats
 
 _ENOUGH = 1e-6
 _LEAST_SHARE = 1e-5

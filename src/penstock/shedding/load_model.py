@@ -13,7 +13,7 @@ import numpy as np
 from penstock.errors import PlanError
 from penstock.network import Edge, Network, Operator
 from penstock.optimizer import Posynomial, Probing
-from penstock.optimizer.sets import Floats
+from penstock.optimizer.stream_sets import Floats
 from penstock.shedding.keep_shares import Load, best_kept
 
 LEAST_KEPT = 0.01

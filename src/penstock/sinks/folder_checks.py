@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.language.script import folded
-from penstock.sinks.folder import is_older, staged_in
+from penstock.sinks.folder_layout import is_older, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import columns_of

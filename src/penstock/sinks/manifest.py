@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from penstock.sinks.folder import MANIFEST
+from penstock.sinks.folder_layout import MANIFEST
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from penstock.errors import RunError, nearest
 from penstock.plan.group import QUERY
-from penstock.sinks.folder import GROUPS, PartId, parts_in, staged_in
+from penstock.sinks.folder_layout import GROUPS, PartId, parts_in, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.rolling_files import HeldParts
 from penstock.sinks.schemas import fitted, plain, schema_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from penstock.sinks.folder import GROUPS, RECENT, REJECTED, WRITING, parts_in
+from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, parts_in
 from penstock.sinks.manifest import Manifest
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.language.settings import Roll
-from penstock.sinks.folder import WRITING, PartId, part_name, parts_in
+from penstock.sinks.folder_layout import WRITING, PartId, part_name, parts_in
 
 _KEY = b"penstock"
 _SMALL = 256 * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from penstock.errors import RunError
-from penstock.sinks.folder import RUNNING
+from penstock.sinks.folder_layout import RUNNING
 
 try:
     import fcntl

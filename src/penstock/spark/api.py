@@ -18,13 +18,13 @@ from penstock.runtime.listeners import Listeners
 from penstock.runtime.loop import Runtime
 from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
-from penstock.runtime.stages import Stages
+from penstock.runtime.start_stages import Stages
 from penstock.runtime.summary import Summary
-from penstock.sinks.callback import Callback, CallbackSink
-from penstock.sinks.memory import MemorySink
-from penstock.sinks.ndjson import NdjsonSink
-from penstock.sinks.parquet import ParquetSink
-from penstock.sinks.screen import ScreenSink
+from penstock.sinks.callback_sink import Callback, CallbackSink
+from penstock.sinks.memory_sink import MemorySink
+from penstock.sinks.ndjson_sink import NdjsonSink
+from penstock.sinks.parquet_sink import ParquetSink
+from penstock.sinks.screen_sink import ScreenSink
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import LOCAL, prepared, spark_session
 

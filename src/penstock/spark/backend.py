@@ -19,7 +19,7 @@ from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 from penstock.spark.driver_memory import RESULTS_SHARE
-from penstock.spark.job import JobBuilder
+from penstock.spark.job_builder import JobBuilder
 from penstock.spark.job_errors import explained
 from penstock.spark.query_checks import QueryChecks
 from penstock.spark.session import check_alive, heap_of, slots_of

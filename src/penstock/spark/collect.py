@@ -17,7 +17,7 @@ from penstock.language.names import named, quoted
 from penstock.plan.columns import numbers
 from penstock.plan.steps import seq
 from penstock.runtime.result_limits import Limit
-from penstock.spark.fetch import fetched
+from penstock.spark.guarded_fetch import fetched
 from penstock.spark.types import column_type
 
 MOST_IN_PASS = 32

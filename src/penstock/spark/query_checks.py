@@ -15,7 +15,7 @@ from penstock.plan.template import QueryTemplate, template_of
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.work import Work
 from penstock.spark.frames import Frames
-from penstock.spark.job import JobBuilder
+from penstock.spark.job_builder import JobBuilder
 from penstock.spark.job_errors import explained
 from penstock.spark.types import column_type
 

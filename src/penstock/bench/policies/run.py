@@ -10,8 +10,8 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from penstock.bench.comparisons import Comparison
+from penstock.bench.discarding_sink import Nowhere
 from penstock.bench.machine import described
-from penstock.bench.nowhere import Nowhere
 from penstock.bench.policies.workload import queries, script, seeds, write_tables
 from penstock.errors import RunError
 from penstock.language.script import Script

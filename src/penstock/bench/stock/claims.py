@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from penstock.bench.comparisons import Comparison
 from penstock.bench.stock.case import CaseResult
-from penstock.bench.stock.plan import EACH, MANY, MOST
+from penstock.bench.stock.case_list import EACH, MANY, MOST
 
 
 def comparisons(measured: Iterable[CaseResult]) -> list[Comparison]:

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from penstock.bench.weighted import Counts, Responses, responses
+from penstock.bench.weighted_statistics import Counts, Responses, responses
 from penstock.plan.group import QUERY
-from penstock.sinks.folder import staged_in
+from penstock.sinks.folder_layout import staged_in
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from penstock.bench.machine import described, scratch
 from penstock.bench.processes import in_a_process
 from penstock.bench.stock import guarantees
 from penstock.bench.stock.case import CaseResult, MeasuredRun, StockCase
+from penstock.bench.stock.case_list import load_source
 from penstock.bench.stock.claims import comparisons
 from penstock.bench.stock.inputs import Batch, Inputs
 from penstock.bench.stock.outputs import READERS, between, responses_since, totals
-from penstock.bench.stock.plan import load_source
 from penstock.bench.stock.workload import StockWorkload, row_queries
 from penstock.errors import RunError
 

@@ -75,7 +75,7 @@ def stock(
 
 def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[StockCase]":
     """Return the cases of these parts, or of all."""
-    from penstock.bench.stock.plan import PARTS, plan
+    from penstock.bench.stock.case_list import PARTS, plan
 
     for part in parts or ():
         if part not in PARTS:

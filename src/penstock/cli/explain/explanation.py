@@ -15,7 +15,7 @@ from penstock.plan.group_differences import differences
 from penstock.plan.plan import Plan, always, never
 from penstock.plan.steps import Columns, Join, Lookup
 from penstock.policies import Policy, units_of
-from penstock.runtime.checks import check_settings
+from penstock.runtime.script_checks import check_settings
 
 ASSUMED = "Costs and selectivities are assumed until a run has measured them; so are the priorities shown here."
 MEASURED = "Priorities are those before any run; orders of joins and their utilisation are as measured in {}."

@@ -16,10 +16,10 @@ from rich.live import Live
 
 from penstock.cli.options import takes
 from penstock.cli.policy_option import chosen_policy
-from penstock.cli.run.figures import Examples, show_figures
-from penstock.cli.run.lines import EventLines, Log
-from penstock.cli.run.live import LiveView
+from penstock.cli.run.live_view import LiveView
+from penstock.cli.run.log_lines import EventLines, Log
 from penstock.cli.run.options import RowFormat, RunCommandOptions
+from penstock.cli.run.summary_tables import Examples, show_figures
 from penstock.cli.signals import Signals
 from penstock.cli.style import plural, spinner, wide_console
 from penstock.errors import PenstockError, RunError

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from penstock.cli.options import SparkOptions
-from penstock.cli.run.lines import Log
+from penstock.cli.run.log_lines import Log
 
 RowFormat = Literal["table", "ndjson"]
 

@@ -13,7 +13,7 @@ from penstock.optimizer import JoinPlan, JoinProblem, optimize
 from penstock.optimizer.exhaustive import order_prices
 from penstock.optimizer.heuristic import heuristic
 from penstock.optimizer.knapsack import knapsack
-from penstock.optimizer.sets import Floats, Sets
+from penstock.optimizer.stream_sets import Floats, Sets
 from penstock.optimizer.trees import orders
 
 _AT_ONCE = 24

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from penstock.experiments.an04.study import SELECTIVITIES, WINDOWS
-from penstock.optimizer.sets import Floats
+from penstock.optimizer.stream_sets import Floats
 
 SIZES = 1.0, 10_000.0
 """Windows, in tuples, and rates, in tuples per second."""

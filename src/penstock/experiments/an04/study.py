@@ -11,7 +11,7 @@ from penstock.optimizer.exact import most_kept
 from penstock.optimizer.exhaustive import order_prices
 from penstock.optimizer.heuristic import heuristic
 from penstock.optimizer.knapsack import knapsack
-from penstock.optimizer.sets import Floats, Sets
+from penstock.optimizer.stream_sets import Floats, Sets
 from penstock.optimizer.trees import orders
 
 WINDOWS = {"A": 100, "B": 300, "C": 500, "D": 400, "E": 1000}

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from penstock.qos.goals import Goals
-from penstock.qos.interval import IntervalStatistics
+from penstock.qos.interval_statistics import IntervalStatistics
 from penstock.qos.selectors.selector import Choice, Situation
 
 MARGIN = 0.01

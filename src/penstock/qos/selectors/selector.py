@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from penstock.qos.gatherer import Statistics
 from penstock.qos.goals import Goals
-from penstock.qos.interval import IntervalStatistics
+from penstock.qos.interval_statistics import IntervalStatistics
 
 
 class Choice(NamedTuple):

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import RunError
 from penstock.formats.inference import type_of_arrow
-from penstock.formats.times import number_sql
+from penstock.formats.log_times import number_sql
 from penstock.language.names import quoted
 from penstock.language.statements import Column, Relation
 from penstock.plan.columns import arrow_type

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.formats.layout import USER_WITH_SPACES, Layout
+from penstock.formats.log_times import time_sql, unit_sql, within_years
 from penstock.formats.texts import LONGEST_RECORD
-from penstock.formats.times import time_sql, unit_sql, within_years
 from penstock.language.names import named, quoted
 from penstock.language.statements import Column
 from penstock.runtime.admission import BAD, RAW

@@ -2,7 +2,7 @@
 
 from penstock.workloads.populations.attributes import Attributes, drifting_gaussian, uniform_values
 from penstock.workloads.populations.population import Population, Predicate
-from penstock.workloads.populations.table import POPULATIONS, population
+from penstock.workloads.populations.population_table import POPULATIONS, population
 
 __all__ = [
     "POPULATIONS",

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.language import Script
-from penstock.language.options import STREAMS, TABLES
+from penstock.language.source_options import STREAMS, TABLES
 from tests.language.asking import DECLARED, refusal
 
 STREAM = "CREATE STREAM s (a INT, at TIMESTAMP) FROM {} WITH ({})"

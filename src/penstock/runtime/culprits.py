@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from penstock.plan.group import Group
 from penstock.plan.reach import leaving
 from penstock.runtime.backend import Backend
-from penstock.runtime.groups import restricted
+from penstock.runtime.group_rows import restricted
 from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
 from penstock.runtime.state import RuntimeState

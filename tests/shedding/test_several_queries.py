@@ -4,7 +4,7 @@ import pytest
 
 from penstock.errors import PlanError
 from penstock.optimizer import JoinProblem, optimize
-from penstock.shedding.together import shed_together
+from penstock.shedding.several_queries import shed_together
 from tests.optimizer import reference
 from tests.optimizer.problems import EXAMPLE_1, seeded
 

@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from penstock.errors import nearest
 from penstock.language import functions
-from penstock.language.fitting import COMPARED, LIKE, Fitting, cast_hint
 from penstock.language.names import quoted
 from penstock.language.nested import field_of
+from penstock.language.type_rules import COMPARED, LIKE, Fitting, cast_hint
 from penstock.language.types import MOST_DIGITS, NAMES, NO_DECIMAL, ColumnType, Family, called, is_decimal
 
 _ARITHMETIC = (

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from penstock.errors import RunError
 from penstock.language.settings import Roll
 from penstock.plan.group import QUERY
-from penstock.runtime.groups import split
+from penstock.runtime.group_rows import split
 from penstock.runtime.rejections import rejected_lines
 from penstock.runtime.sink import Sink
-from penstock.sinks.folder import GROUPS, RECENT, REJECTED, WRITING, Staged, part_name, staged_in
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
+from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, Staged, part_name, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in

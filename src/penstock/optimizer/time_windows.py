@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from penstock.optimizer.sets import Floats, Joins, Sets
+from penstock.optimizer.stream_sets import Floats, Joins, Sets
 
 _CLOSE = 1e-12
 _STEPS = 200

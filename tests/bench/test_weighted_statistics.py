@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.bench.weighted import percentile, responses
+from penstock.bench.weighted_statistics import percentile, responses
 
 pairs = st.lists(st.tuples(st.floats(0, 100), st.integers(0, 50)), min_size=1).filter(
     lambda some: any(weight for _, weight in some)

@@ -11,7 +11,7 @@ from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
 
 
-class Queries:
+class QueryLifecycle:
     """Changes the set of queries. Each change returns the plan to continue with."""
 
     def __init__(self, state: RuntimeState, may_group: MayGroup) -> None:

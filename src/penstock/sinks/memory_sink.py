@@ -5,7 +5,7 @@ from threading import Lock
 
 import pyarrow as pa
 
-from penstock.runtime.groups import split
+from penstock.runtime.group_rows import split
 from penstock.runtime.sink import Sink
 from penstock.sinks.schemas import Schemas
 

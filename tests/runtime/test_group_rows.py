@@ -11,7 +11,7 @@ from penstock.language import Script
 from penstock.plan.columns import numbers
 from penstock.plan.plan import Plan
 from penstock.policies import POLICIES, units_of
-from penstock.runtime.groups import constants_of, named_rows, seen_by_members, split
+from penstock.runtime.group_rows import constants_of, named_rows, seen_by_members, split
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.recorder import Recorder
 

@@ -18,7 +18,7 @@ from penstock.network import Number, checked
 from penstock.optimizer.plan import Tree
 from penstock.optimizer.problem import JoinProblem
 from penstock.optimizer.search import optimize
-from penstock.optimizer.sets import Floats, Sets, Shape
+from penstock.optimizer.stream_sets import Floats, Sets, Shape
 from penstock.optimizer.trees import joins_of, named, placed
 
 Boxes = Literal["stream", "query"]

@@ -6,8 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from penstock.errors import RunError
 from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch
+from penstock.runtime.culprits import Attempt, culprits, too_many_of_one_row, users
 from penstock.runtime.engine import Engine
-from penstock.runtime.failures import Attempt, culprits, too_many_of_one_row, users
 from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
 from penstock.runtime.sink import Sink
@@ -23,7 +23,7 @@ LAST_JOB_S = 5.0
 Running = Future[tuple[Outcome, float]]
 
 
-class Jobs:
+class JobRunner:
     """Runs an engine's jobs on a backend, several at a time."""
 
     def __init__(

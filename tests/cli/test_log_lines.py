@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from penstock.cli.run.lines import EventLines
-from tests.cli.test_live import query, stream, summary
+from penstock.cli.run.log_lines import EventLines
+from tests.cli.test_live_view import query, stream, summary
 
 
 class Hand:

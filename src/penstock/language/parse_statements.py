@@ -8,11 +8,11 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import nearest
 from penstock.language.bind import bound_query
-from penstock.language.declare import declared_columns
 from penstock.language.names import name_key
-from penstock.language.options import STREAMS, TABLES, Kind, OptionError, checked_options
+from penstock.language.parse_columns import declared_columns
 from penstock.language.select import parsed_select
 from penstock.language.settings import checked_setting
+from penstock.language.source_options import STREAMS, TABLES, Kind, OptionError, checked_options
 from penstock.language.statements import Column, Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
 from penstock.language.text import Span
 from penstock.language.tokens import Tokens

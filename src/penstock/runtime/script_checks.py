@@ -10,7 +10,7 @@ from penstock.policies import Policy, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
 from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US
-from penstock.runtime.memory_limit import check_memory
+from penstock.runtime.memory_sizes import check_memory
 
 
 def check_script(script: Script, policy: str | Policy | None, *, drain: bool, seconds: float | None) -> None:

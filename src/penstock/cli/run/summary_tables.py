@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.run.live import chosen_by, policy_shares
+from penstock.cli.run.live_view import chosen_by, policy_shares
 from penstock.cli.style import COMPACT, NONE, STATUS, plural, ratio, seconds, size
 
 if TYPE_CHECKING:

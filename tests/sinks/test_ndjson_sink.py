@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from penstock.plan.group import QUERY
-from penstock.sinks.ndjson import NdjsonSink
+from penstock.sinks.ndjson_sink import NdjsonSink
 
 
 def lines(table: pa.Table, query: str = "q") -> list[dict]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from penstock.cli.run.live import RunTime
+from penstock.cli.run.live_view import RunTime
 from penstock.cli.style import plural, rate, size
 
 if TYPE_CHECKING:

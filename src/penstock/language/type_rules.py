@@ -12,7 +12,7 @@ from penstock.language.nested import full_type
 from penstock.language.select import span_of_node
 from penstock.language.statements import FromItem
 from penstock.language.text import Span, Text
-from penstock.language.times import is_time
+from penstock.language.time_literals import is_time
 from penstock.language.types import ColumnType, Family, called
 
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)

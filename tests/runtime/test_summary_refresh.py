@@ -1,6 +1,6 @@
 """When a run is looked at, with time moved by hand."""
 
-from penstock.runtime.refresh import Refresh
+from penstock.runtime.summary_refresh import Refresh
 
 
 class Hand:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from penstock.cli.run.figures import Examples, show_figures
-from penstock.cli.run.lines import EventLines
-from penstock.cli.run.live import LiveView
+from penstock.cli.run.live_view import LiveView
+from penstock.cli.run.log_lines import EventLines
+from penstock.cli.run.summary_tables import Examples, show_figures
 from penstock.plan.probe_orders import JoinSummary
 from penstock.runtime.policy_control import SelectionSummary
 from penstock.runtime.rejections import Reason
