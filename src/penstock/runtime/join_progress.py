@@ -1,4 +1,4 @@
-"""Progress of joins: up to which time rows may probe, which streams others wait for, which rows can be released."""
+"""Progress of joins: up to which time rows may probe, which streams others wait for, what can be released."""
 
 import math
 from itertools import pairwise
