@@ -1,4 +1,4 @@
-"""The sink that writes parquet files; `folder_layout` has the layout of the folder, `rolling_files` how files grow."""
+"""The sink that writes parquet files. `folder_layout` has the folder, `rolling_files` the growth of files."""
 
 import contextlib
 import time
