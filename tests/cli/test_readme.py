@@ -26,6 +26,13 @@ def test_every_page_is_in_the_index():
     assert missing == ["README.md"]
 
 
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/images/architecture.svg"])
+def test_the_architecture_names_files_that_exist(page):
+    named = set(re.findall(r"[a-z_]+(?:/[a-z_]+)+\.py", (ROOT / page).read_text()))
+    assert len(named) > 15
+    assert {name for name in named if not any((ROOT / at / name).exists() for at in ("", "src/penstock"))} == set()
+
+
 def test_the_readmes_script_is_the_example():
     sql = re.search(r"```sql\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert sql is not None
