@@ -12,6 +12,7 @@ from penstock.policies import Policy
 from penstock.qos import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums
 from penstock.simulator.compiled import ages, books, kernel, records
 from penstock.simulator.compiled.ages import measure
+from penstock.simulator.compiled.bundles import RunOptions
 from penstock.simulator.compiled.records import NONE
 from penstock.simulator.layout import Feed, Lists, Plan, Wiring
 from penstock.simulator.state import State, interruptible
@@ -31,7 +32,7 @@ class Course:
         lists: Lists,
         policies: Mapping[str, Policy],
         make: Callable[[Wiring, Policy, Lists], Plan],
-        options: Callable[[Policy], records.Options],
+        options: Callable[[Policy], RunOptions],
         bins: int,
     ) -> None:
         self.net: Network = wiring.net

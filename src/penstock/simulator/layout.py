@@ -12,10 +12,23 @@ from penstock.policies.policy import TURNS
 from penstock.policies.turns import turns_each
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import records
-from penstock.simulator.compiled.choosers import PLACE_BITS
+from penstock.simulator.compiled.bundles import (
+    ArrivalArrays,
+    LaneArrays,
+    NetworkArrays,
+    PlanArrays,
+    PolicyCodes,
+    RankArrays,
+    Ranking,
+    TermArrays,
+    TurnArrays,
+    UnitArrays,
+    WorkArrays,
+)
 from penstock.simulator.compiled.fates import bar, salts
 from penstock.simulator.compiled.records import NOBODY, NONE, Floats, Ints, Records
 from penstock.simulator.compiled.terms import FEATURES, program
+from penstock.simulator.compiled.tournament import PLACE_BITS
 
 FACTOR_CODES = {"age": records.AGE, "length": records.LENGTH, TURNS: records.TURNS}
 TIE_CODES = {"oldest": records.OLDEST, "static": records.STATIC}
@@ -64,6 +77,11 @@ class Feed:
                     own = self.numbers[self.start[place] : self.start[place + 1]]
                     self.values[own, : attributes.values[name].shape[1]] = attributes.values[name]
 
+    @property
+    def arrays(self) -> ArrivalArrays:
+        """All of it for compiled code."""
+        return ArrivalArrays(self.time, self.stream, self.numbers, self.values)
+
 
 class Wiring:
     """The network as arrays; queues and windows are empty."""
@@ -85,6 +103,10 @@ class Wiring:
         operators = (self._operator(operator.name, lists, predicates) for operator in net.operators)
         self.operators = _records(records.OPERATOR, operators)
         self.operators["salt"] = salts(seed, len(net.operators))
+
+    def arrays(self, lists: Ints) -> NetworkArrays:
+        """Return all of it for compiled code."""
+        return NetworkArrays(self.streams, self.edges, self.operators, self.ideal, self.blocked, lists)
 
     def _stream(self, place: int, feed: Feed, lists: Lists) -> dict[str, Any]:
         stream = self.net.streams[place]
@@ -200,15 +222,15 @@ class Plan:
         self.below_from = np.cumsum([0, *map(len, below)], dtype=np.int64)
         self.below = _ints(place for places in below for place in places)
         positive = bool((static > 0).all()) and not self.changes
-        self.compiled = records.Policy(
-            chooser=self._chooser(static, setup, by_scan),
+        self.chooser = self._chooser(static, setup, by_scan)
+        self.by_age = policy.factors == ("age",) and positive
+        self.sweeps = max(1, *each) if each else 1
+        self.codes = PolicyCodes(
             every=policy.oldest_every or 0,
             together=policy.clusters is not None and policy.clusters.together,
             oracle=policy.clairvoyant,
             minds_setup=policy.minds_overhead,
             by_length="length" in policy.factors or policy.clairvoyant or setup,
-            by_age=policy.factors == ("age",) and positive,
-            sweeps=max(1, *each) if each else 1,
         )
         words = -(-max(len(self.found), len(self.holders), 1) // 64)
         self.bits = np.zeros(words, np.uint64)
@@ -359,6 +381,28 @@ class Plan:
             np.empty(len(self.found) + 1, np.int64),
         )
 
+    def arrays(self, time: Floats, lists: Ints) -> PlanArrays:
+        """Return all of it for compiled code."""
+        return PlanArrays(
+            UnitArrays(self.units, self.unit_at, self.entries, self.steps, self.doors, self.clusters),
+            self.ranking(self.units, time),
+            self.turns(lists),
+            TermArrays(
+                self.way_query, self.features, self.whole, self.gain, self.cost, self.made, self.below_from,
+                self.below, self.scratch,
+            ),
+            WorkArrays(self.stack, self.changed, self.chosen),
+            self.codes,
+        )  # fmt: skip
+
+    def ranking(self, units: Records, time: Floats) -> Ranking:
+        """Return what the search compares, of units or of lanes."""
+        return Ranking(self.chooser, self.by_age, units, self.factors, self.ties, self.tree, self.keys, time)
+
+    def turns(self, lists: Ints) -> TurnArrays:
+        """Return who takes turns."""
+        return TurnArrays(self.holders, lists, self.bits, self.summary, self.sweeps)
+
     @property
     def numbers(self) -> list[int]:
         """The common array of lists."""
@@ -431,7 +475,7 @@ class Lanes:
     def _ranks(self, plan: Plan) -> Records:
         """Lanes of one static part together, where nothing else is needed: one stream, and every lane its leaf."""
         leaves = self.lanes["stream"] != NONE
-        if plan.compiled.chooser != records.ORDER or len(self.streams) != 1 or not leaves.all():
+        if plan.chooser != records.ORDER or len(self.streams) != 1 or not leaves.all():
             return np.zeros(0, records.RANK)
         _, first, count = np.unique(self.lanes["group"], return_index=True, return_counts=True)
         made = np.zeros(len(first), records.RANK)
@@ -443,11 +487,22 @@ class Lanes:
         self.tracks["row"] = np.arange(len(self.lanes))
         return made
 
+    def arrays(self, plan: Plan) -> LaneArrays:
+        """Return them for `run_lanes`."""
+        by_length = plan.codes.by_length
+        return LaneArrays(self.streams, self.parts, self.unit_at, plan.wiring.ideal, plan.stack, by_length)
+
+    @property
+    def rank_arrays(self) -> RankArrays:
+        """The same for `run_ranks`."""
+        size, memory = float(self.lanes[0]["size"]), float(self.streams[0]["memory"])
+        return RankArrays(self.tracks, self.parts, self.ranks, self.bits, self.summary, self.full, size, memory)
+
     @classmethod
     def of(cls, plan: Plan, served: Mapping[int, int]) -> "Lanes | None":
         """Return the lanes of a plan, given the unit that serves each queue; None if one is not a lane."""
         wiring = plan.wiring
-        by_turns = plan.compiled.chooser in (records.CYCLE, records.SCAN)
+        by_turns = plan.chooser in (records.CYCLE, records.SCAN)
         order = range(len(plan.found)) if by_turns else plan.unit_at.tolist()
         index = {unit: place for place, unit in enumerate(order)}
         found = {unit: (edge, plan.row(unit, edge)) for edge, unit in served.items()}

@@ -18,6 +18,7 @@ from penstock.qos.settings import goals_among
 from penstock.shedding.controller import SheddingRules
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import kernel, records
+from penstock.simulator.compiled.bundles import RunOptions
 from penstock.simulator.course import Course
 from penstock.simulator.layout import Feed, Lists, Plan, Wiring
 from penstock.simulator.result import Result
@@ -225,7 +226,7 @@ class _Run:
         while True:
             with interruptible():
                 if lanes is not None:
-                    reason = state.go_on_in_lanes(feed, wiring, numbers, plans[0], lanes)
+                    reason = state.go_on_in_lanes(feed, numbers, plans[0], lanes)
                 else:
                     reason = state.go_on(feed, wiring, numbers, plans[state.mode], options)
             if progress is not None:
@@ -316,12 +317,12 @@ class _Run:
             by_scan=self.by_scan,
         )
 
-    def _options(self, saving: Saving | None) -> records.Options:
+    def _options(self, saving: Saving | None) -> RunOptions:
         kind, limit, threshold = _service(self.service)
         learn = self.adaptive or Adaptive()
         limits = Thresholds() if saving is None else saving.thresholds
         memory = limits.memory if self.memory is None or saving is None else self.memory
-        return records.Options(
+        return RunOptions(
             setup=self.setup_cost,
             service=kind,
             limit=limit,

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.network import Network
 from penstock.simulator.compiled import books, kernel, queues, records
+from penstock.simulator.compiled.bundles import GrowingArrays, RunOptions, StateArrays
 from penstock.simulator.compiled.lanes import run_lanes
 from penstock.simulator.compiled.ranks import run_ranks
 from penstock.simulator.compiled.records import NONE
@@ -61,38 +62,36 @@ class State:
         """What has grown so far."""
         return sum(int(array.nbytes) for array in (self.nodes, self.departures, self.samples, self.runs))
 
-    def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: records.Options) -> int:
+    @property
+    def arrays(self) -> StateArrays:
+        """What is counted, for compiled code."""
+        return StateArrays(self.floats, self.ints, self.stats, self.bins)
+
+    def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: RunOptions) -> int:
         """Run until the end, a change of mode or a pause; return which."""
-        reason, self.nodes, self.departures, self.samples, self.runs = kernel.run(
-            wiring.streams, wiring.edges, wiring.operators, wiring.ideal, lists, wiring.blocked,
-            feed.time, feed.stream, feed.numbers, feed.values,
-            plan.units, plan.entries, plan.steps, plan.doors, plan.holders, plan.clusters,
-            plan.unit_at, plan.factors, plan.ties,
-            plan.way_query, plan.features, plan.whole, plan.gain, plan.cost, plan.made,
-            plan.below_from, plan.below, plan.tree, plan.keys, plan.bits, plan.summary,
-            plan.scratch, plan.stack, plan.changed, plan.chosen,
-            plan.compiled, options,
-            self.nodes, self.floats, self.ints, self.stats, self.bins,
-            self.departures, self.samples, self.runs, PAUSE,
-        )  # fmt: skip
+        reason, grown = kernel.run(
+            feed.arrays,
+            wiring.arrays(lists),
+            plan.arrays(feed.time, lists),
+            options,
+            self.arrays,
+            GrowingArrays(self.nodes, self.departures, self.samples, self.runs),
+            PAUSE,
+        )
+        self.nodes, self.departures, self.samples, self.runs = grown
         return int(reason)
 
-    def go_on_in_lanes(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
+    def go_on_in_lanes(self, feed: Feed, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
         """Run until the end or a pause, where every unit is a lane; return which."""
         if len(lanes.ranks):
-            reason = run_ranks(
-                lanes.tracks, lanes.parts, lanes.ranks, feed.time, float(lanes.lanes[0]["size"]),
-                float(lanes.streams[0]["memory"]), lanes.bits, lanes.summary, lanes.full,
-                self.floats, self.ints, lanes.stats, self.bins, PAUSE,
-            )  # fmt: skip
+            state = self.arrays._replace(stats=lanes.stats)
+            reason = run_ranks(lanes.rank_arrays, feed.time, state, PAUSE)
             self.stats[lanes.lanes["query"]] = lanes.stats
             return int(reason)
+        ranking, turns = plan.ranking(lanes.lanes, feed.time), plan.turns(lists)
         reason, lanes.links = run_lanes(
-            lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
-            feed.time, feed.stream, feed.numbers, lanes.unit_at, plan.factors, plan.ties,
-            plan.tree, plan.keys, plan.bits, plan.summary, plan.stack, plan.compiled,
-            lanes.links, self.floats, self.ints, self.stats, self.bins, PAUSE,
-        )  # fmt: skip
+            feed.arrays, lanes.arrays(plan), ranking, turns, self.arrays, lanes.links, PAUSE
+        )
         return int(reason)
 
     def detail(self) -> Detail:

@@ -18,20 +18,19 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.choosers import (
-    PLACES_MASK,
-    best_by_scan,
-    best_by_turns,
-    catch_up,
-    looked_at,
-    oldest_unit,
-    place_all,
-    place_unit,
-    turns_of,
+from penstock.simulator.compiled.bundles import (
+    ArrivalArrays,
+    GrowingArrays,
+    NetworkArrays,
+    PlanArrays,
+    RunOptions,
+    StateArrays,
 )
+from penstock.simulator.compiled.choosers import best_unit, looked_at, oldest_unit
 from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import chance, pair
 from penstock.simulator.compiled.intrinsics import borrowed
+from penstock.simulator.compiled.priorities import turns_of
 from penstock.simulator.compiled.queues import (
     FREE_COUNT,
     drop_first,
@@ -47,21 +46,16 @@ from penstock.simulator.compiled.queues import (
 )
 from penstock.simulator.compiled.records import (
     COPIES,
-    CYCLE,
     FILTER,
-    KINETIC,
-    LINES,
     NOBODY,
     NODE,
     NONE,
     ORDER,
     Floats,
     Ints,
-    Options,
-    Policy,
     Records,
-    Words,
 )
+from penstock.simulator.compiled.tournament import place_all, place_unit
 from penstock.simulator.compiled.units import (
     copies_of,
     drawn,
@@ -86,30 +80,33 @@ DEPARTURES, SAMPLES, RUNS = range(3)
 
 
 @compiled
-def note(
-    logs: list[Floats], which: int, ints: Ints, count: int, a: float, b: float, c: float, d: float, e: float
-) -> None:
+def note(logs: list[Floats], which: int, ints: Ints, values: tuple[float, ...]) -> None:
     """Write a line of a log."""
-    used = ints[count]
+    used = ints[DEPARTED + which]
     logs[which] = longer(logs[which], used)
     line = logs[which][used]
-    line[0], line[1] = a, b
-    if len(line) > 2:
-        line[2], line[3], line[4] = c, d, e
-    ints[count] += 1
+    for place in range(len(values)):
+        line[place] = values[place]
+    ints[DEPARTED + which] += 1
 
 
 @compiled
 def admit(
-    streams: Records, time: Floats, stream_of: Ints, bins: Floats, floats: Floats, ints: Ints, until: float,
-    also_then: bool, logs: list[Floats], detail: bool,
-) -> None:  # fmt: skip
+    streams: Records,
+    arrivals: ArrivalArrays,
+    state: StateArrays,
+    until: float,
+    also_then: bool,
+    logs: list[Floats],
+    detail: bool,
+) -> None:
     """Let in what arrives before `until`, or then too."""
+    time, floats, ints = arrivals.time, state.floats, state.ints
     arrived, total = ints[ARRIVED], len(time)
     while arrived < total and (time[arrived] < until or (also_then and time[arrived] == until)):
         moment = time[arrived]
-        pass_memory(bins, floats, moment)
-        stream = stream_of[arrived]
+        pass_memory(state.bins, floats, moment)
+        stream = arrivals.stream_of[arrived]
         streams[stream].admitted += 1
         streams[stream].fresh += 1
         ints[FRESH] = 1
@@ -119,7 +116,7 @@ def admit(
             if moment < until:
                 floats[PEAK] = max(floats[PEAK], floats[MEMORY])
             if detail:
-                note(logs, SAMPLES, ints, SAMPLED, moment, floats[MEMORY], 0.0, 0.0, 0.0)
+                note(logs, SAMPLES, ints, (moment, floats[MEMORY]))
     ints[ARRIVED] = arrived
 
 
@@ -143,13 +140,14 @@ def marked(units: Records, changed_units: Ints, changed: int, unit: int) -> int:
 
 @compiled
 def joined(
-    edges: Records, operators: Records, nodes: Records, time: Floats, out: Records, edge: int, number: int,
-    alone: float, identity: np.uint64,
+    network: NetworkArrays, nodes: Records, time: Floats, out: Records, edge: int, number: int, alone: float,
+    identity: np.uint64,
 ) -> int:  # fmt: skip
     """Match a tuple with what a window join keeps of its other input; write down the matches, return how many.
 
     Alone on the processor, the later of two would wait at most until the earlier one is done (SCLP08 §5.1.2).
     """
+    edges, operators = network.edges, network.operators
     other, operator = edges[edge].other, edges[edge].operator
     salt, share = operators[operator].salt, operators[operator].selectivity
     made = 0
@@ -176,85 +174,39 @@ def joined(
 
 @compiled
 def run(
-    streams: Records, edges: Records, operators: Records, ideal: Floats, lists: Ints, blocked: Ints,
-    time: Floats, stream_of: Ints, numbers: Ints, values: Floats,
-    units: Records, entries: Records, steps: Records, doors: Records, holders: Records, clusters: Records,
-    unit_at: Ints, factors: Ints, ties: Ints,
-    way_query: Ints, features: Floats, whole: Floats, gain: Floats, cost: Floats, made_ahead: Floats,
-    below_from: Ints, below: Ints, tree: Records, keys: Ints, bits: Words, summary: Words,
-    scratch: Floats, stack: Ints, changed_units: Ints, chosen: Ints,
-    policy: Policy, options: Options,
-    nodes: Records, floats: Floats, ints: Ints, stats: Floats, bins: Floats,
-    departures: Floats, samples: Floats, runs: Floats, pause: int,
-) -> tuple[int, Records, Floats, Floats, Floats]:  # fmt: skip
+    arrivals: ArrivalArrays,
+    network: NetworkArrays,
+    plan: PlanArrays,
+    options: RunOptions,
+    state: StateArrays,
+    growing: GrowingArrays,
+    pause: int,
+) -> tuple[int, GrowingArrays]:
     """Go on until nothing is left, another policy must take over, or `pause` decisions were made."""
     # Python keeps these alive.
-    streams, edges, operators, ideal, lists = (
-        borrowed(streams),
-        borrowed(edges),
-        borrowed(operators),
-        borrowed(ideal),
-        borrowed(lists),
-    )
-    blocked, time, stream_of, numbers, values = (
-        borrowed(blocked),
-        borrowed(time),
-        borrowed(stream_of),
-        borrowed(numbers),
-        borrowed(values),
-    )
-    units, entries, steps, doors, holders = (
-        borrowed(units),
-        borrowed(entries),
-        borrowed(steps),
-        borrowed(doors),
-        borrowed(holders),
-    )
-    clusters, unit_at, factors, ties, way_query = (
-        borrowed(clusters),
-        borrowed(unit_at),
-        borrowed(factors),
-        borrowed(ties),
-        borrowed(way_query),
-    )
-    features, whole, gain, cost, made_ahead = (
-        borrowed(features),
-        borrowed(whole),
-        borrowed(gain),
-        borrowed(cost),
-        borrowed(made_ahead),
-    )
-    below_from, below, tree, keys, bits = (
-        borrowed(below_from),
-        borrowed(below),
-        borrowed(tree),
-        borrowed(keys),
-        borrowed(bits),
-    )
-    summary, floats, ints, stats, bins = (
-        borrowed(summary),
-        borrowed(floats),
-        borrowed(ints),
-        borrowed(stats),
-        borrowed(bins),
-    )
-    scratch, stack, changed_units, chosen = (
-        borrowed(scratch), borrowed(stack), borrowed(changed_units), borrowed(chosen)
-    )  # fmt: skip
+    arrivals, network, plan, state = borrowed(arrivals), borrowed(network), borrowed(plan), borrowed(state)
+    time, numbers, values = arrivals.time, arrivals.numbers, arrivals.values
+    streams, edges, operators, lists = network.streams, network.edges, network.operators, network.lists
+    blocked = network.blocked
+    units, unit_at, entries, steps = plan.units.units, plan.units.unit_at, plan.units.entries, plan.units.steps
+    doors, clusters, holders = plan.units.doors, plan.units.clusters, plan.turns.holders
+    ranking, turns, terms, policy = plan.ranking, plan.turns, plan.terms, plan.policy
+    changed_units, chosen = plan.work.changed, plan.work.chosen
+    floats, ints, stats, bins = state.floats, state.ints, state.stats, state.bins
     total = len(time)
-    chooser = policy.chooser
+    chooser = ranking.chooser
     detail, oracle, adaptive = options.detail, policy.oracle, options.adaptive
     minds_setup = options.setup > 0.0 and policy.minds_setup
-    grow = [nodes, np.empty(64, NODE), np.empty(64, NODE), np.empty(64, NODE)]
+    grow = [growing.nodes, np.empty(64, NODE), np.empty(64, NODE), np.empty(64, NODE)]
     nodes, out, left, todo = borrowed(grow[POOL]), borrowed(grow[OUT]), borrowed(grow[LEFT]), borrowed(grow[TODO])
-    logs = [departures, samples, runs]
+    logs = [growing.departures, growing.samples, growing.runs]
     last_holder, sweep = LAST_HOLDER + ints[MODE], SWEEP + ints[MODE]
     stop_at = ints[DECISIONS] + pause
     recheck = False  # whether joins that wait for their inputs may go on
 
     # See everything anew.
     ints[WAITING] = 0
-    bits[:], summary[:] = 0, 0
+    turns.bits[:], turns.summary[:] = 0, 0
     for place in range(len(holders)):
         holders[place].waiting = 0
     for place in range(len(clusters)):
@@ -262,7 +214,7 @@ def run(
     for unit in range(len(units)):
         units[unit].waiting, units[unit].dirty = 0, 1
     if oracle:
-        made_ahead[:] = 0.0
+        terms.made_ahead[:] = 0.0
         for unit in range(len(units)):
             units[unit].needed = 0.0
             for entry in range(units[unit].entry_from, units[unit].entry_to):
@@ -271,17 +223,11 @@ def run(
                 if stream != NONE:
                     for place in range(edges[edge].cursor, streams[stream].admitted - streams[stream].fresh):
                         number = numbers[streams[stream].start + place]
-                        foresee(
-                            edges, operators, units, steps, lists, values, way_query, made_ahead, unit, step,
-                            number, np.uint64(number) + np.uint64(1), 1.0,
-                        )  # fmt: skip
+                        foresee(network, values, plan, unit, step, number, np.uint64(number) + np.uint64(1), 1.0)
                 else:
                     node = edges[edge].first
                     for _ in range(edges[edge].count):
-                        foresee(
-                            edges, operators, units, steps, lists, values, way_query, made_ahead, unit, step,
-                            nodes[node].number, nodes[node].identity, 1.0,
-                        )  # fmt: skip
+                        foresee(network, values, plan, unit, step, nodes[node].number, nodes[node].identity, 1.0)
                         node = nodes[node].after
     changed = len(units)
     for unit in range(changed):
@@ -290,9 +236,9 @@ def run(
     while True:
         now = floats[NOW]
         if now >= options.until:
-            return PAUSED, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
+            return PAUSED, GrowingArrays(grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS])
         if ints[ARRIVED] < total and time[ints[ARRIVED]] <= now:
-            admit(streams, time, stream_of, bins, floats, ints, now, True, logs, detail)
+            admit(streams, arrivals, state, now, True, logs, detail)
         floats[PEAK] = max(floats[PEAK], floats[MEMORY])
         if options.memory < np.inf and now >= floats[NEXT_LOOK]:
             current, passed = floats[MEMORY], now - floats[START]
@@ -303,7 +249,7 @@ def run(
             floats[NEXT_LOOK] = now + max(options.shortest, options.longest * free)
             if saves != (ints[MODE] == 1):
                 ints[MODE] = 1 if saves else 0
-                return CHANGED_MODE, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
+                return CHANGED_MODE, GrowingArrays(grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS])
 
         # Let the units see what has come from the streams since they last looked.
         for stream in range(len(streams) if ints[FRESH] else 0):
@@ -321,9 +267,15 @@ def run(
                                 for late in range(streams[stream].admitted - came, streams[stream].admitted):
                                     number = numbers[streams[stream].start + late]
                                     foresee(
-                                        edges, operators, units, steps, lists, values, way_query, made_ahead, unit,
-                                        entries[entry].foresight, number, np.uint64(number) + np.uint64(1), 1.0,
-                                    )  # fmt: skip
+                                        network,
+                                        values,
+                                        plan,
+                                        unit,
+                                        entries[entry].foresight,
+                                        number,
+                                        np.uint64(number) + np.uint64(1),
+                                        1.0,
+                                    )
                     if units[unit].waiting == 0 or policy.by_length:
                         changed = marked(units, changed_units, changed, unit)
         recheck = recheck or (ints[FRESH] != 0 and len(blocked) > 0)
@@ -336,66 +288,37 @@ def run(
         for place in range(changed):
             unit = changed_units[place]
             units[unit].dirty = 0
-            ints[WAITING] += look(
-                edges, streams, numbers, nodes, lists, units, entries, holders, clusters, bits, summary,
-                chooser == CYCLE, unit,
-            )  # fmt: skip
+            ints[WAITING] += look(network, numbers, nodes, plan, unit)
             if chooser != ORDER and units[unit].waiting:
                 static, price = units[unit].static, units[unit].cost
                 if oracle:
-                    static, price = foreseen(units, features, whole, gain, cost, made_ahead, unit, scratch)
+                    static, price = foreseen(units, terms, unit)
                 units[unit].rank = with_setup(units, options, static, price, unit) if minds_setup else static
         if changed * 8 > len(unit_at):
-            place_all(chooser, units, unit_at, factors, ties, tree, keys, time, policy.by_age, now)
+            place_all(ranking, unit_at, now)
         else:
             for place in range(changed):
-                place_unit(
-                    chooser, units, factors, ties, tree, keys, time, policy.by_age, changed_units[place], now
-                )
+                place_unit(ranking, changed_units[place], now)
         changed = 0
 
         # Choose.
         if ints[DECISIONS] >= stop_at:
-            return PAUSED, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
+            return PAUSED, GrowingArrays(grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS])
         turn = ints[DECISIONS] + 1
         by_age = policy.every > 0 and turn % policy.every == 0
         if by_age:
             unit = oldest_unit(units, time)
-        elif chooser == ORDER:
-            unit = NONE if keys[1] == NOBODY else unit_at[keys[1] & PLACES_MASK]
-        elif chooser == KINETIC:
-            if tree[1].until <= now:
-                catch_up(units, factors, ties, tree, time, policy.by_age, stack, now)
-            unit = tree[1].unit
-        elif chooser == LINES:
-            unit = best_by_scan(units, factors, ties, tree, time, policy.by_age, len(unit_at), now)
         else:
-            unit = best_by_turns(
-                chooser,
-                units,
-                holders,
-                lists,
-                factors,
-                ties,
-                bits,
-                summary,
-                time,
-                policy.sweeps,
-                ints[last_holder],
-                ints[sweep],
-                now,
-            )
+            unit = best_unit(ranking, turns, unit_at, plan.work.stack, ints[last_holder], ints[sweep], now)
         if unit == NONE:
             if ints[ARRIVED] == total:
-                return FINISHED, grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS]
+                return FINISHED, GrowingArrays(grow[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS])
             floats[NOW] = min(time[ints[ARRIVED]], options.until)
             pass_memory(bins, floats, floats[NOW])
             continue
         ints[DECISIONS] = turn
         if len(holders) > 0 and not by_age:
-            _, ints[last_holder], ints[sweep] = turns_of(
-                units, lists, holders, policy.sweeps, ints[last_holder], ints[sweep], unit
-            )
+            _, ints[last_holder], ints[sweep] = turns_of(turns, units, ints[last_holder], ints[sweep], unit)
         chosen[0] = unit
         together = 1
         if policy.together:
@@ -406,16 +329,16 @@ def run(
                     chosen[together] = mate
                     together += 1
         if detail:
-            note(logs, RUNS, ints, RAN, now, unit, 0.0, 0.0, 0.0)
+            note(logs, RUNS, ints, (now, float(unit)))
         lost = options.setup
         if options.decision > 0.0:
             seen = looked_at(units, clusters, lists, options.fagin) if len(clusters) > 0 else ints[WAITING]
             lost += options.decision * (2 * seen - 1)
         if lost > 0.0:
             end = now + lost
-            admit(streams, time, stream_of, bins, floats, ints, end, False, logs, detail)
+            admit(streams, arrivals, state, end, False, logs, detail)
             pass_memory(bins, floats, end)
-            admit(streams, time, stream_of, bins, floats, ints, end, True, logs, detail)
+            admit(streams, arrivals, state, end, True, logs, detail)
             floats[NOW] = end
             floats[PEAK] = max(floats[PEAK], floats[MEMORY])
 
@@ -452,9 +375,15 @@ def run(
                         for entry in range(units[other_unit].entry_from, units[other_unit].entry_to):
                             if entries[entry].edge == first_edge:
                                 foresee(
-                                    edges, operators, units, steps, lists, values, way_query, made_ahead,
-                                    other_unit, entries[entry].foresight, number, identity, -1.0,
-                                )  # fmt: skip
+                                    network,
+                                    values,
+                                    plan,
+                                    other_unit,
+                                    entries[entry].foresight,
+                                    number,
+                                    identity,
+                                    -1.0,
+                                )
                     changed = marked(units, changed_units, changed, other_unit)
 
                 # Let it pass the operators of the unit.
@@ -484,7 +413,7 @@ def run(
                         while edges[edges[edge].other].kept > len(out):
                             grow[OUT] = twice(grow[OUT])
                             out = borrowed(grow[OUT])
-                        made = joined(edges, operators, nodes, time, out, edge, number, alone, identity)
+                        made = joined(network, nodes, time, out, edge, number, alone, identity)
                         if ints[FREE_COUNT] < 1:
                             grow[POOL] = grown(grow[POOL], ints)
                             nodes = borrowed(grow[POOL])
@@ -500,11 +429,9 @@ def run(
                         operators[operator].taken += 1
                         operators[operator].made += made
                         if adaptive and learn(operators, options, operator):
-                            for place in range(below_from[operator], below_from[operator + 1]):
-                                other_unit = below[place]
-                                rank_again(
-                                    edges, operators, units, lists, features, gain, cost, other_unit, scratch
-                                )
+                            for place in range(terms.below_from[operator], terms.below_from[operator + 1]):
+                                other_unit = terms.below[place]
+                                rank_again(network, units, terms, other_unit)
                                 changed = marked(units, changed_units, changed, other_unit)
                     if made > 0:
                         leaves = start + moment
@@ -512,14 +439,12 @@ def run(
                             query = lists[result]
                             for place in range(made):
                                 response = leaves - time[out[place].number]
-                                slowdown = 1.0 + (response - out[place].alone) / ideal[query]
+                                slowdown = 1.0 + (response - out[place].alone) / network.ideal[query]
                                 record(stats, query, response, slowdown)
                                 record(bins, bin_of(bins, floats, leaves), response, slowdown)
                                 if detail:
-                                    note(
-                                        logs, DEPARTURES, ints, DEPARTED,
-                                        leaves, query, out[place].number, response, slowdown,
-                                    )  # fmt: skip
+                                    line = (leaves, float(query), float(out[place].number), response, slowdown)
+                                    note(logs, DEPARTURES, ints, line)
                         for wait in range(steps[step].wait_from, steps[step].wait_to):
                             for place in range(made):
                                 if lefts == len(left):
@@ -550,7 +475,7 @@ def run(
                 # Let the time pass; then what it made waits where it must.
                 end = start + moment
                 if ints[ARRIVED] < total and time[ints[ARRIVED]] < end:
-                    admit(streams, time, stream_of, bins, floats, ints, end, False, logs, detail)
+                    admit(streams, arrivals, state, end, False, logs, detail)
                 pass_memory(bins, floats, end)
                 floats[NOW] = end
                 floats[MEMORY] -= edges[first_edge].size
@@ -568,15 +493,20 @@ def run(
                             for entry in range(units[other_unit].entry_from, units[other_unit].entry_to):
                                 if entries[entry].edge == edge:
                                     foresee(
-                                        edges, operators, units, steps, lists, values, way_query, made_ahead,
-                                        other_unit, entries[entry].foresight, left[place].number,
-                                        left[place].identity, 1.0,
-                                    )  # fmt: skip
+                                        network,
+                                        values,
+                                        plan,
+                                        other_unit,
+                                        entries[entry].foresight,
+                                        left[place].number,
+                                        left[place].identity,
+                                        1.0,
+                                    )
                         changed = marked(units, changed_units, changed, other_unit)
                 if detail:
-                    note(logs, SAMPLES, ints, SAMPLED, end, floats[MEMORY], 0.0, 0.0, 0.0)
+                    note(logs, SAMPLES, ints, (end, floats[MEMORY]))
                 if room > 0 or which + 1 < together:
                     if ints[ARRIVED] < total and time[ints[ARRIVED]] <= end:
-                        admit(streams, time, stream_of, bins, floats, ints, end, True, logs, detail)
+                        admit(streams, arrivals, state, end, True, logs, detail)
                     floats[PEAK] = max(floats[PEAK], floats[MEMORY])
         recheck = len(blocked) > 0

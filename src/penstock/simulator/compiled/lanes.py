@@ -9,6 +9,7 @@ the last bit.
 
 import numpy as np
 
+from penstock.simulator.compiled.bits import clear_bit, set_bit
 from penstock.simulator.compiled.books import (
     AREA,
     BIN,
@@ -22,35 +23,22 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.choosers import (
-    PLACES_MASK,
-    best_by_scan,
-    best_by_turns,
-    catch_up,
-    clear_bit,
-    place_all,
-    place_unit,
-    set_bit,
-    turns_of,
-)
+from penstock.simulator.compiled.bundles import ArrivalArrays, LaneArrays, Ranking, StateArrays, TurnArrays
+from penstock.simulator.compiled.choosers import best_unit
 from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import bits_of
 from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, LAST_HOLDER, PAUSED
+from penstock.simulator.compiled.priorities import turns_of
 from penstock.simulator.compiled.queues import FREE, FREE_COUNT
 from penstock.simulator.compiled.records import (
     CYCLE,
-    KINETIC,
-    LINES,
     NOBODY,
     NONE,
-    ORDER,
-    Floats,
     Ints,
-    Policy,
     Records,
-    Words,
 )
+from penstock.simulator.compiled.tournament import place_all, place_unit
 
 
 @compiled
@@ -67,54 +55,50 @@ def more_links(links: Ints, ints: Ints) -> Ints:
 
 
 @lean
-def wake(
-    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
-) -> None:
+def wake(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
     """Note that something waits again."""
     lanes[lane].waiting = 1
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
-            holders[lists[place]].waiting += 1
-            set_bit(bits, summary, lists[place])
+            holder = turns.lists[place]
+            turns.holders[holder].waiting += 1
+            set_bit(turns.bits, turns.summary, holder)
 
 
 @lean
-def sleep(
-    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
-) -> None:
+def sleep(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
     """Note that nothing waits any more."""
     lanes[lane].waiting, lanes[lane].head = 0, NOBODY
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
-            holders[lists[place]].waiting -= 1
-            if holders[lists[place]].waiting == 0:
-                clear_bit(bits, summary, lists[place])
+            holder = turns.lists[place]
+            turns.holders[holder].waiting -= 1
+            if turns.holders[holder].waiting == 0:
+                clear_bit(turns.bits, turns.summary, holder)
 
 
 @compiled
 def run_lanes(
-    streams: Records, lanes: Records, parts: Records, holders: Records, lists: Ints, ideal: Floats,
-    time: Floats, stream_of: Ints, numbers: Ints, unit_at: Ints, factors: Ints, ties: Ints,
-    tree: Records, keys: Ints, bits: Words, summary: Words, stack: Ints, policy: Policy,
-    links: Ints, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
-) -> tuple[int, Ints]:  # fmt: skip
+    arrivals: ArrivalArrays,
+    given: LaneArrays,
+    ranking: Ranking,
+    turns: TurnArrays,
+    state: StateArrays,
+    links: Ints,
+    pause: int,
+) -> tuple[int, Ints]:
     """Go on until nothing is left or `pause` decisions were made."""
-    streams, lanes, parts, holders, lists = (
-        borrowed(streams), borrowed(lanes), borrowed(parts), borrowed(holders), borrowed(lists)
-    )  # fmt: skip
-    ideal, time, stream_of, numbers, unit_at = (
-        borrowed(ideal), borrowed(time), borrowed(stream_of), borrowed(numbers), borrowed(unit_at)
-    )  # fmt: skip
-    factors, ties, tree, keys, bits, summary = (
-        borrowed(factors), borrowed(ties), borrowed(tree), borrowed(keys), borrowed(bits), borrowed(summary)
-    )  # fmt: skip
-    floats, ints, stats, bins, stack = (
-        borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins), borrowed(stack)
-    )  # fmt: skip
+    # Python keeps these alive.
+    arrivals, given, ranking = borrowed(arrivals), borrowed(given), borrowed(ranking)
+    turns, state = borrowed(turns), borrowed(state)
+    time, stream_of, numbers = arrivals.time, arrivals.stream_of, arrivals.numbers
+    streams, parts, unit_at, stack = given.streams, given.parts, given.unit_at, given.stack
+    lanes, holders, lists = ranking.units, turns.holders, turns.lists
+    floats, ints, stats, bins = state.floats, state.ints, state.stats, state.bins
     grow = [links]
     links = borrowed(grow[0])
     total = len(time)
-    chooser, by_age, by_length = policy.chooser, policy.by_age, policy.by_length
+    chooser, by_length = ranking.chooser, given.by_length
     cycle = chooser == CYCLE
     stop_at = ints[DECISIONS] + pause
     now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
@@ -137,34 +121,23 @@ def run_lanes(
                     lane = lists[place]
                     if lanes[lane].waiting == 0:
                         lanes[lane].head = arrived
-                        wake(lanes, holders, lists, bits, summary, cycle, lane)
+                        wake(turns, lanes, cycle, lane)
                         stack[woken] = lane
                         woken += 1
                     lanes[lane].length += 1
                 arrived += 1
                 coming = time[arrived] if arrived < total else np.inf
             if by_length or woken * 8 > len(unit_at):
-                place_all(chooser, lanes, unit_at, factors, ties, tree, keys, time, by_age, now)
+                place_all(ranking, unit_at, now)
             else:
                 for place in range(woken):
-                    place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, stack[place], now)
+                    place_unit(ranking, stack[place], now)
         peak = max(peak, memory)
 
         # Choose.
         if decisions >= stop_at:
             break
-        if chooser == ORDER:
-            lane = NONE if keys[1] == NOBODY else unit_at[keys[1] & PLACES_MASK]
-        elif chooser == KINETIC:
-            if tree[1].until <= now:
-                catch_up(lanes, factors, ties, tree, time, by_age, stack, now)
-            lane = tree[1].unit
-        elif chooser == LINES:
-            lane = best_by_scan(lanes, factors, ties, tree, time, by_age, len(unit_at), now)
-        else:
-            lane = best_by_turns(
-                chooser, lanes, holders, lists, factors, ties, bits, summary, time, 1, ints[LAST_HOLDER], 0, now
-            )
+        lane = best_unit(ranking, turns, unit_at, stack, ints[LAST_HOLDER], 0, now)
         if lane == NONE:
             if arrived == total:
                 break
@@ -179,7 +152,7 @@ def run_lanes(
             continue
         decisions += 1
         if len(holders) > 0:
-            _, ints[LAST_HOLDER], _ = turns_of(lanes, lists, holders, 1, ints[LAST_HOLDER], 0, lane)
+            _, ints[LAST_HOLDER], _ = turns_of(turns, lanes, ints[LAST_HOLDER], 0, lane)
 
         # Serve: the oldest tuple passes the operators of the lane.
         number = lanes[lane].head
@@ -221,7 +194,7 @@ def run_lanes(
         stream = lanes[lane].stream
         lanes[lane].length -= 1
         if lanes[lane].length == 0:
-            sleep(lanes, holders, lists, bits, summary, cycle, lane)
+            sleep(turns, lanes, cycle, lane)
             if stream != NONE:
                 lanes[lane].cursor += 1
         elif stream != NONE:
@@ -236,7 +209,7 @@ def run_lanes(
             ints[FREE] = node
             ints[FREE_COUNT] += 1
         if chooser != CYCLE:
-            place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, lane, now)
+            place_unit(ranking, lane, now)
 
         # What passed leaves, or waits at the next lane.
         if not passed:
@@ -245,7 +218,7 @@ def run_lanes(
         if after == NONE:
             query = lanes[lane].query
             response = end - time[number]
-            slowdown = 1.0 + (response - lanes[lane].alone) / ideal[query]
+            slowdown = 1.0 + (response - lanes[lane].alone) / given.ideal[query]
             record(stats, query, response, slowdown)
             record(bins, here, response, slowdown)
             continue
@@ -259,13 +232,13 @@ def run_lanes(
         memory += lanes[after].size
         if lanes[after].length == 0:
             lanes[after].cursor, lanes[after].head = node, number
-            wake(lanes, holders, lists, bits, summary, cycle, after)
+            wake(turns, lanes, cycle, after)
         else:
             links[lanes[after].last, 1] = node
         lanes[after].last = node
         lanes[after].length += 1
         if chooser != CYCLE and (by_length or lanes[after].length == 1):
-            place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, after, now)
+            place_unit(ranking, after, now)
     floats[NOW], floats[MEMORY], floats[SINCE] = now, memory, since
     floats[AREA], floats[PEAK], floats[BIN], floats[BIN_END] = area, peak, here, bin_end
     bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak

@@ -7,6 +7,7 @@ First come first served is one rank of all lanes. Results are those of `lanes` t
 
 import numpy as np
 
+from penstock.simulator.compiled.bits import clear_bit, first_bit
 from penstock.simulator.compiled.books import (
     AREA,
     BIN,
@@ -20,25 +21,23 @@ from penstock.simulator.compiled.books import (
     pass_memory,
     record,
 )
-from penstock.simulator.compiled.choosers import clear_bit, first_bit
+from penstock.simulator.compiled.bundles import RankArrays, StateArrays
 from penstock.simulator.compiled.compile import compiled
 from penstock.simulator.compiled.fates import bits_of
 from penstock.simulator.compiled.intrinsics import borrowed
 from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, PAUSED
-from penstock.simulator.compiled.records import NONE, Floats, Ints, Records, Words
+from penstock.simulator.compiled.records import NONE, Floats
 
 
 @compiled
-def run_ranks(
-    tracks: Records, parts: Records, ranks: Records, time: Floats, size: float, memory_each: float,
-    bits: Words, summary: Words, full: Words, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
-) -> int:  # fmt: skip
+def run_ranks(given: RankArrays, time: Floats, state: StateArrays, pause: int) -> int:
     """Go on until nothing is left or `pause` decisions were made."""
-    tracks, parts, ranks, time = borrowed(tracks), borrowed(parts), borrowed(ranks), borrowed(time)
-    bits, summary, full, floats, ints, stats, bins = (
-        borrowed(bits), borrowed(summary), borrowed(full), borrowed(floats), borrowed(ints), borrowed(stats),
-        borrowed(bins),
-    )  # fmt: skip
+    # Python keeps these alive.
+    given, time, state = borrowed(given), borrowed(time), borrowed(state)
+    tracks, parts, ranks = given.tracks, given.parts, given.ranks
+    bits, summary, full = given.bits, given.summary, given.full
+    memory_each, size = given.memory_each, given.size
+    floats, ints, stats, bins = state.floats, state.ints, state.stats, state.bins
     total = len(time)
     stop_at = ints[DECISIONS] + pause
     now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
