@@ -14,7 +14,10 @@ from penstock.simulator.compiled import ages, books, kernel, records
 from penstock.simulator.compiled.ages import measure
 from penstock.simulator.compiled.bundles import RunOptions
 from penstock.simulator.compiled.records import NONE
-from penstock.simulator.layout import Feed, Lists, Plan, Wiring
+from penstock.simulator.layout.arrivals import Feed
+from penstock.simulator.layout.lists import Lists
+from penstock.simulator.layout.network import Wiring
+from penstock.simulator.layout.policy import PolicyLayout
 from penstock.simulator.state import State, interruptible
 
 Floats = npt.NDArray[np.float64]
@@ -31,8 +34,8 @@ class Course:
         wiring: Wiring,
         lists: Lists,
         policies: Mapping[str, Policy],
-        make: Callable[[Wiring, Policy, Lists], Plan],
-        options: Callable[[Policy], RunOptions],
+        make: Callable[[Wiring, Policy, Lists], PolicyLayout],
+        options: Mapping[str, RunOptions],
         bins: int,
     ) -> None:
         self.net: Network = wiring.net
@@ -45,7 +48,7 @@ class Course:
         self._wired = len(lists.numbers)
         """How many of the lists are the network's: those behind them are of plans."""
         self._policies, self._make = policies, make
-        self._options = {name: options(policy)._replace(counted=True) for name, policy in policies.items()}
+        self._options = {name: each._replace(counted=True) for name, each in options.items()}
         self._reached = {wiring.edge[edge] for edge in self.net.edges if edge.source in self.net.stream_by_name}
         self._held: dict[tuple[str, int], list[int]] = {}
         self._totals = np.zeros_like(self.state.stats)
@@ -62,7 +65,7 @@ class Course:
         self._area = 0.0
         self._peak = 0.0
         self._known = self.net
-        self._plans: dict[str, list[Plan]] = {}
+        self._plans: dict[str, list[PolicyLayout]] = {}
         self._settled: dict[str, int] = {}
         self._numbers = lists.array
 
@@ -90,7 +93,7 @@ class Course:
         self._plans.clear()
         del self._lists.numbers[self._wired :]
 
-    def _planned(self, name: str) -> list[Plan]:
+    def _planned(self, name: str) -> list[PolicyLayout]:
         """Return the plans of a policy, by what is known of the network; queues stay as they are.
 
         A plan knows the queues in which something may wait. Others may have been filled since by other policies.

@@ -13,8 +13,11 @@ from penstock.simulator.compiled.bundles import GrowingArrays, RunOptions, State
 from penstock.simulator.compiled.lanes import run_lanes
 from penstock.simulator.compiled.ranks import run_ranks
 from penstock.simulator.compiled.records import NONE
-from penstock.simulator.layout import Feed, Lanes, Plan, Wiring
-from penstock.simulator.result import Detail
+from penstock.simulator.layout.arrivals import Feed
+from penstock.simulator.layout.lanes import LaneLayout
+from penstock.simulator.layout.network import Wiring
+from penstock.simulator.layout.policy import PolicyLayout
+from penstock.simulator.result import EventLog
 
 PAUSE = 2_000_000
 """Decisions between two looks at the keyboard: some tenths of a second."""
@@ -67,7 +70,9 @@ class State:
         """What is counted, for compiled code."""
         return StateArrays(self.floats, self.ints, self.stats, self.bins)
 
-    def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: RunOptions) -> int:
+    def go_on(
+        self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: PolicyLayout, options: RunOptions
+    ) -> int:
         """Run until the end, a change of mode or a pause; return which."""
         reason, grown = kernel.run(
             feed.arrays,
@@ -81,7 +86,7 @@ class State:
         self.nodes, self.departures, self.samples, self.runs = grown
         return int(reason)
 
-    def go_on_in_lanes(self, feed: Feed, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
+    def go_on_in_lanes(self, feed: Feed, lists: records.Ints, plan: PolicyLayout, lanes: LaneLayout) -> int:
         """Run until the end or a pause, where every unit is a lane; return which."""
         if len(lanes.ranks):
             state = self.arrays._replace(stats=lanes.stats)
@@ -94,10 +99,10 @@ class State:
         )
         return int(reason)
 
-    def detail(self) -> Detail:
+    def detail(self) -> EventLog:
         """Every event."""
         departed, sampled, ran = self.ints[[kernel.DEPARTED, kernel.SAMPLED, kernel.RAN]]
-        return Detail(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
+        return EventLog(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
 
     def figures(self) -> dict[str, Any]:
         """What was counted."""

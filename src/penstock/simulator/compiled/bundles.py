@@ -176,6 +176,7 @@ class LaneArrays(NamedTuple):
 class RankArrays(NamedTuple):
     """Lanes by rank: see `ranks`."""
 
+    streams: Records
     tracks: Records
     parts: Records
     ranks: Records
@@ -185,5 +186,3 @@ class RankArrays(NamedTuple):
     """The bits when every rank has work."""
     size: float
     """Memory of one tuple in one queue."""
-    memory_each: float
-    """Memory of one arrival in all queues."""

@@ -36,7 +36,7 @@ def run_ranks(given: RankArrays, time: Floats, state: StateArrays, pause: int) -
     given, time, state = borrowed(given), borrowed(time), borrowed(state)
     tracks, parts, ranks = given.tracks, given.parts, given.ranks
     bits, summary, full = given.bits, given.summary, given.full
-    memory_each, size = given.memory_each, given.size
+    memory_each, size = given.streams[0].memory, given.size
     floats, ints, stats, bins = state.floats, state.ints, state.stats, state.bins
     total = len(time)
     stop_at = ints[DECISIONS] + pause
