@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.errors import NetworkError
 from penstock.network import Network
 from penstock.qos import Chosen
-from penstock.simulator.compiled.books import (
+from penstock.simulator.compiled.places import (
     BIN_AREA,
     BIN_PEAK,
     COUNT,

@@ -16,7 +16,7 @@ from penstock.policies.policy import Saving
 from penstock.qos import Chosen, Selection
 from penstock.qos.settings import goals_among
 from penstock.shedding.controller import SheddingRules
-from penstock.simulator.compiled import kernel, records
+from penstock.simulator.compiled import places, records
 from penstock.simulator.compiled.bundles import RunOptions
 from penstock.simulator.course import Course
 from penstock.simulator.layout.arrivals import Feed
@@ -76,8 +76,8 @@ class SimulationRun:
                 else:
                     reason = state.go_on(feed, wiring, numbers, plans[state.mode], options)
             if progress is not None:
-                progress(state.ints[kernel.ARRIVED] / len(feed.time))
-            if reason == kernel.FINISHED:
+                progress(state.ints[places.ARRIVED] / len(feed.time))
+            if reason == places.FINISHED:
                 break
             _refuse(state.bytes + (lanes.links.nbytes if lanes else 0), "what waits and is recorded", "going on")
         elapsed = perf_counter() - begun
@@ -123,7 +123,7 @@ class SimulationRun:
             policy=policy,
             seed=self.seed,
             load=load,
-            decisions=int(state.ints[kernel.DECISIONS]),
+            decisions=int(state.ints[places.DECISIONS]),
             tuples=sum(map(len, self.times.values())),
             elapsed=elapsed,
             notes=(*_notes(load), *notes),

@@ -89,6 +89,20 @@ class TermArrays(NamedTuple):
     scratch: Floats
 
 
+class ForesightArrays(NamedTuple):
+    """What an oracle needs: see `foresight`."""
+
+    edges: Records
+    operators: Records
+    lists: Ints
+    values: Floats
+    units: Records
+    entries: Records
+    steps: Records
+    way_query: Ints
+    made: Floats
+
+
 class WorkArrays(NamedTuple):
     """Room for lists of units: those that must be ranked again, those that were chosen, and a stack."""
 
@@ -153,6 +167,16 @@ class StateArrays(NamedTuple):
     bins: Floats
 
 
+class Simulation(NamedTuple):
+    """Everything that a run of the general loop is given, but for what may grow."""
+
+    arrivals: ArrivalArrays
+    network: NetworkArrays
+    plan: PlanArrays
+    options: RunOptions
+    state: StateArrays
+
+
 class GrowingArrays(NamedTuple):
     """What a run may replace by something larger: the pool of tuples, and the logs of events."""
 
@@ -186,3 +210,16 @@ class RankArrays(NamedTuple):
     """The bits when every rank has work."""
     size: float
     """Memory of one tuple in one queue."""
+
+
+class MemoryLevel(NamedTuple):
+    """Queue memory, its area over time and its peak, in all and in the current interval."""
+
+    memory: float
+    since: float
+    area: float
+    peak: float
+    bin: int
+    bin_end: float
+    bin_area: float
+    bin_peak: float

@@ -5,10 +5,9 @@ import numpy as np
 from penstock.simulator.compiled.bits import clear_bit, set_bit
 from penstock.simulator.compiled.bundles import NetworkArrays, PlanArrays, RunOptions, TermArrays
 from penstock.simulator.compiled.compile import compiled, lean
-from penstock.simulator.compiled.fates import chance, pair
+from penstock.simulator.compiled.fates import chance
 from penstock.simulator.compiled.queues import head_of, is_ready, waiting_in
 from penstock.simulator.compiled.records import (
-    COPIES,
     CYCLE,
     EXHAUSTIVE,
     LIMITED,
@@ -18,7 +17,7 @@ from penstock.simulator.compiled.records import (
     Ints,
     Records,
 )
-from penstock.simulator.compiled.terms import C, S, evaluated, gain_of
+from penstock.simulator.compiled.terms import C, S, copy_row, evaluated, gain_of
 
 
 @lean
@@ -48,54 +47,6 @@ def limit_of(options: RunOptions, waiting: int) -> float:
         return np.inf
     share = max(waiting * options.limit, 1.0)
     return share if options.threshold < share < waiting else float(waiting)
-
-
-@compiled
-def foresee(
-    network: NetworkArrays, values: Floats, plan: PlanArrays, unit: int, step: int, number: int,
-    identity: np.uint64, sign: float,
-) -> None:  # fmt: skip
-    """Add (or take away) what a tuple will bring its unit on each way, and the time it will need."""
-    edges, operators, lists = network.edges, network.operators, network.lists
-    units, steps = plan.units.units, plan.units.steps
-    way_query, made = plan.terms.way_query, plan.terms.made_ahead
-    todo = [(step, identity)]
-    while len(todo) > 0:
-        here, mine = todo.pop()
-        edge = steps[here].edge
-        operator = edges[edge].operator
-        units[unit].needed += sign * edges[edge].cost
-        copies = copies_of(operators, values, operator, number, mine)
-        for result in range(operators[operator].result_from, operators[operator].result_to):
-            for way in range(units[unit].way_from, units[unit].way_to):
-                if way_query[way] == lists[result]:
-                    made[way] += sign * copies
-        for copy in range(copies):
-            own = mine
-            if operators[operator].kind == COPIES:
-                own = pair(mine, operators[operator].salt + np.uint64(copy))
-            for child in range(steps[here].child_from, steps[here].child_to):
-                todo.append((lists[child], own))  # noqa: PERF401
-
-
-@compiled
-def foreseen(units: Records, terms: TermArrays, unit: int) -> tuple[float, float]:
-    """Return static part and cost by what the waiting tuples will really bring and need (SCLP08 §9.1.11)."""
-    made, cost, scratch = terms.made_ahead, terms.cost, terms.scratch
-    length = units[unit].length
-    time = units[unit].needed / length
-    gained = total = 0.0
-    for way in range(units[unit].way_from, units[unit].way_to):
-        scratch[:] = terms.features[way]
-        scratch[S], scratch[C] = made[way] / length, time
-        gained += gain_of(terms.gain, scratch)
-        total += made[way]
-    if len(cost) == 0:
-        return gained, np.nan
-    scratch[:] = terms.whole[unit]
-    scratch[S], scratch[C] = total / length, time
-    paid = evaluated(cost, scratch)
-    return gained / paid, paid
 
 
 @lean
@@ -160,7 +111,7 @@ def rank_again(network: NetworkArrays, units: Records, terms: TermArrays, unit: 
         edge = network.lists[back]
         made = operators[edges[edge].operator].estimate
         s, c = made * s, edges[edge].cost + made * c
-    scratch[:] = terms.features[units[unit].way_from]
+    copy_row(scratch, terms.features, units[unit].way_from)
     scratch[S], scratch[C] = s, c
     static = gain_of(terms.gain, scratch)
     if len(terms.cost) > 0:

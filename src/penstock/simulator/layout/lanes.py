@@ -67,7 +67,7 @@ class LaneLayout:
         )
 
 
-class Row(NamedTuple):
+class LaneRow(NamedTuple):
     """A row of operators: the queues that a tuple passes in a run, where it waits then, its query if it ends."""
 
     passed: list[int]
@@ -89,7 +89,7 @@ def lanes_of(plan: PolicyLayout, reached: set[int]) -> LaneLayout | None:
     return _laid_out(plan, served, found) if len(found) == len(rows) else None
 
 
-def _row(plan: PolicyLayout, unit: int, edge: int) -> Row | None:
+def _row(plan: PolicyLayout, unit: int, edge: int) -> LaneRow | None:
     """Return what a tuple from `edge` passes, or None if that is not a row of filters."""
     wiring, numbers = plan.wiring, plan.lists.numbers
     first, last = plan.units[unit]["entry_from"], plan.units[unit]["entry_to"]
@@ -107,11 +107,11 @@ def _row(plan: PolicyLayout, unit: int, edge: int) -> Row | None:
         if len(children) + len(waits) + len(results) != 1:
             return None
         if not children:
-            return Row(passed, waits[0] if waits else NONE, results[0] if results else NONE)
+            return LaneRow(passed, waits[0] if waits else NONE, results[0] if results else NONE)
         step = children[0]
 
 
-def _laid_out(plan: PolicyLayout, served: Mapping[int, int], rows: Mapping[int, Row]) -> LaneLayout:
+def _laid_out(plan: PolicyLayout, served: Mapping[int, int], rows: Mapping[int, LaneRow]) -> LaneLayout:
     """Return the lanes, given the unit that serves each queue and its row."""
     wiring = plan.wiring
     by_turns = plan.chooser in (records.CYCLE, records.SCAN)
@@ -153,7 +153,7 @@ def _laid_out(plan: PolicyLayout, served: Mapping[int, int], rows: Mapping[int, 
     return LaneLayout(plan, records_of(records.LANE, lanes), np.array(parts, records.PART), streams)
 
 
-def _spent(wiring: Wiring, rows: Mapping[int, Row]) -> dict[int, float]:
+def _spent(wiring: Wiring, rows: Mapping[int, LaneRow]) -> dict[int, float]:
     """Return how long a tuple takes alone until it waits in each queue; rows are from the leaves up."""
     spent = dict.fromkeys(rows, 0.0)
     for edge, row in rows.items():
