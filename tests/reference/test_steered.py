@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from penstock.policies import Exhaustive, Limited, QueueShare, Scheduler, policy_named
-from penstock.simulator.course import Course
-from penstock.simulator.layout import Feed, Lists, Wiring
+from penstock.policies import Exhaustive, Limited, Scheduler, policy_named
+from penstock.simulator.layout.arrivals import Feed, checked_times
+from penstock.simulator.options import SimulationOptions
 from penstock.simulator.plain import Plain
-from penstock.simulator.simulate import _Run, checked_times
+from penstock.simulator.run import SimulationRun
 from tests.reference.networks import chains, network
 
 POLICIES = ("fifo", "chain", "mtiq", "round_robin", "hnr", "bsd", "simplified_segment", "aurora")
@@ -37,15 +37,10 @@ class Steered(Plain):
 
 
 def steered(net, times, turns, seed, service):
-    run = _Run(
-        net=net, times=checked_times(net, times), policy=policy_named(turns[0][1]), seed=seed, setup_cost=0.0,
-        memory=None, service=service, blocking=False, attributes=None, adaptive=None, decision_cost=0.0,
-        search="scan", bins=16, detail=True, by_scan=False,
-    )  # fmt: skip
-    feed, lists = Feed(net, run.times, None), Lists()
-    wiring = Wiring(net, feed, lists, seed, False, None)
-    policies = {name: policy_named(name) for _, name in turns}
-    course = Course(feed, wiring, lists, policies, run._plan, lambda policy: run._options(policy.saving), 16)
+    options = SimulationOptions(service=service, bins=16, detail=True)
+    run = SimulationRun(net, checked_times(net, times), policy_named(turns[0][1]), seed, options)
+    names = list(dict.fromkeys(name for _, name in turns))
+    course = run.course(Feed(net, run.times, None), names, is_what_if=False)
     readings = []
     for (_, name), until in zip(turns, [*(start for start, _ in turns[1:]), math.inf], strict=True):
         course.go_on(name, until)

@@ -141,6 +141,13 @@ def test_bad_settings(settings, says):
         ps.simulate(NET, {"s": [0, 1]}, **{"policy": "fifo"} | settings)
 
 
+def test_an_unknown_keyword_is_a_type_error():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'setup_cots'.*'setup_cost'"):
+        ps.simulate(NET, {"s": [0]}, "fifo", setup_cots=1.0)
+    with pytest.raises(TypeError, match="positional argument"):
+        ps.simulate(NET, {"s": [0]}, "fifo", 0, 1.0)
+
+
 def test_adaptive_settings_are_checked():
     for settings, says in (({"alpha": 2}, "at most 1"), ({"alpha": -1}, "at least 0"), ({"window": 0}, "above 0")):
         with pytest.raises(PolicyError, match=says):

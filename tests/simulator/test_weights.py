@@ -82,5 +82,5 @@ def test_what_is_wrong_with_weights_is_said():
         ps.simulate(net, {"s": [0]}, "fifo", weights={"q2": 2})
     with pytest.raises(NetworkError, match="the weight of query 'q1'"):
         ps.simulate(net, {"s": [0]}, "fifo", weights={"q1": -2})
-    with pytest.raises(QosError, match="stand in the goals of a selection"):
+    with pytest.raises(QosError, match="belong to the goals of a selection"):
         ps.simulate(net, {"s": [0]}, ps.Selection("latency"), weights={"q1": 2})

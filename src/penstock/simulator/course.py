@@ -10,15 +10,19 @@ import numpy.typing as npt
 from penstock.network import Network
 from penstock.policies import Policy
 from penstock.qos import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums
-from penstock.simulator.compiled import ages, books, kernel, records
+from penstock.simulator.compiled import ages, places, records
 from penstock.simulator.compiled.ages import measure
+from penstock.simulator.compiled.bundles import RunOptions
 from penstock.simulator.compiled.records import NONE
-from penstock.simulator.layout import Feed, Lists, Plan, Wiring
+from penstock.simulator.layout.arrivals import Feed
+from penstock.simulator.layout.lists import Lists
+from penstock.simulator.layout.network import Wiring
+from penstock.simulator.layout.policy import PolicyLayout
 from penstock.simulator.state import State, interruptible
 
 Floats = npt.NDArray[np.float64]
-_SUMS = [books.COUNT, books.SUM_R, books.SQUARES_R, books.SUM_H, books.SQUARES_H]
-_MOST = [books.MAX_R, books.MAX_H]
+_SUMS = [places.COUNT, places.SUM_R, places.SQUARES_R, places.SUM_H, places.SQUARES_H]
+_MOST = [places.MAX_R, places.MAX_H]
 
 
 class Course:
@@ -30,8 +34,8 @@ class Course:
         wiring: Wiring,
         lists: Lists,
         policies: Mapping[str, Policy],
-        make: Callable[[Wiring, Policy, Lists], Plan],
-        options: Callable[[Policy], records.Options],
+        make: Callable[[Wiring, Policy, Lists], PolicyLayout],
+        options: Mapping[str, RunOptions],
         bins: int,
     ) -> None:
         self.net: Network = wiring.net
@@ -44,7 +48,7 @@ class Course:
         self._wired = len(lists.numbers)
         """How many of the lists are the network's: those behind them are of plans."""
         self._policies, self._make = policies, make
-        self._options = {name: options(policy)._replace(counted=True) for name, policy in policies.items()}
+        self._options = {name: each._replace(counted=True) for name, each in options.items()}
         self._reached = {wiring.edge[edge] for edge in self.net.edges if edge.source in self.net.stream_by_name}
         self._held: dict[tuple[str, int], list[int]] = {}
         self._totals = np.zeros_like(self.state.stats)
@@ -61,19 +65,19 @@ class Course:
         self._area = 0.0
         self._peak = 0.0
         self._known = self.net
-        self._plans: dict[str, list[Plan]] = {}
+        self._plans: dict[str, list[PolicyLayout]] = {}
         self._settled: dict[str, int] = {}
         self._numbers = lists.array
 
     @property
     def now(self) -> float:
         """The time."""
-        return float(self.state.floats[books.NOW])
+        return float(self.state.floats[places.NOW])
 
     @property
     def arrived(self) -> int:
         """How many tuples have arrived."""
-        return int(self.state.ints[kernel.ARRIVED])
+        return int(self.state.ints[places.ARRIVED])
 
     def believe(self, selectivities: Mapping[str, float]) -> None:
         """Rank by other selectivities from now on."""
@@ -89,7 +93,7 @@ class Course:
         self._plans.clear()
         del self._lists.numbers[self._wired :]
 
-    def _planned(self, name: str) -> list[Plan]:
+    def _planned(self, name: str) -> list[PolicyLayout]:
         """Return the plans of a policy, by what is known of the network; queues stay as they are.
 
         A plan knows the queues in which something may wait. Others may have been filled since by other policies.
@@ -127,16 +131,16 @@ class Course:
         state, plans = self.state, self._planned(policy)
         options = self._options[policy]._replace(until=until)
         if len(plans) == 1:
-            state.ints[kernel.MODE] = 0
+            state.ints[places.MODE] = 0
         self.finished = False
         while not self.finished and self.now < until:
             mode = state.mode
-            places = [kernel.LAST_HOLDER + mode, kernel.SWEEP + mode]
-            state.ints[places] = self._held.get((policy, mode), [NONE, 0])
+            turn = [places.LAST_HOLDER + mode, places.SWEEP + mode]
+            state.ints[turn] = self._held.get((policy, mode), [NONE, 0])
             with interruptible():
                 reason = state.go_on(self._feed, self._wiring, self._numbers, plans[mode], options)
-            self._held[policy, mode] = state.ints[places].tolist()
-            self.finished = reason == kernel.FINISHED
+            self._held[policy, mode] = state.ints[turn].tolist()
+            self.finished = reason == places.FINISHED
 
     # What happened ------------------------------------------------------------------------------------------
 
@@ -149,7 +153,7 @@ class Course:
         _add(self._totals, fresh)
         end = self.now if now is None else max(now, self.now)
         seconds = max(end - self._last, 1e-12)
-        area, memory = float(state.floats[books.AREA]), float(state.floats[books.MEMORY])
+        area, memory = float(state.floats[places.AREA]), float(state.floats[places.MEMORY])
         self._wait(end)
         waits = self._waiting
         reading = IntervalStatistics(
@@ -157,7 +161,7 @@ class Course:
             seconds=seconds,
             results=_results(fresh, weights),
             memory=(area - self._area) / seconds,
-            peak=float(state.floats[books.PEAK]),
+            peak=float(state.floats[places.PEAK]),
             waiting=float(waits[:, ages.TUPLES].sum()),
             oldest=float(waits[:, ages.OLDEST].max(initial=0.0)),
             pending=self._pending(weights),
@@ -168,7 +172,7 @@ class Course:
         self._peak = max(self._peak, reading.peak)
         self._last, self._area = end, area
         fresh[:] = 0.0
-        state.floats[books.PEAK] = memory
+        state.floats[places.PEAK] = memory
         return reading
 
     def work_since(self, before: Floats) -> tuple[Floats, Floats]:
@@ -179,7 +183,7 @@ class Course:
         """Return the state with the results of the whole run."""
         _add(self._totals, self.state.stats)
         self.state.stats = self._totals
-        self.state.floats[books.PEAK] = max(self._peak, float(self.state.floats[books.PEAK]))
+        self.state.floats[places.PEAK] = max(self._peak, float(self.state.floats[places.PEAK]))
         return self.state
 
     def _wait(self, now: float) -> None:
@@ -228,11 +232,11 @@ def _results(stats: Floats, weights: Floats) -> ResultSums:
     sums = weights @ stats[:, :7]
     most = stats[weights > 0][:, _MOST].max(axis=0, initial=0.0)
     return ResultSums(
-        count=float(sums[books.COUNT]),
-        response=float(sums[books.SUM_R]),
+        count=float(sums[places.COUNT]),
+        response=float(sums[places.SUM_R]),
         max_response=float(most[0]),
-        squared_response=float(sums[books.SQUARES_R]),
-        slowdown=float(sums[books.SUM_H]),
+        squared_response=float(sums[places.SQUARES_R]),
+        slowdown=float(sums[places.SUM_H]),
         max_slowdown=float(most[1]),
-        squared_slowdown=float(sums[books.SQUARES_H]),
+        squared_slowdown=float(sums[places.SQUARES_H]),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.errors import NetworkError
 from penstock.network import Network
 from penstock.qos import Chosen
-from penstock.simulator.compiled.books import (
+from penstock.simulator.compiled.places import (
     BIN_AREA,
     BIN_PEAK,
     COUNT,
@@ -44,7 +44,7 @@ METRICS = (
 
 
 @dataclass(frozen=True)
-class Detail:
+class EventLog:
     """Every event of a run: only on request, for it takes memory."""
 
     departures: Floats
@@ -83,7 +83,7 @@ class Result:
     bins: Floats = field(repr=False)
     start: float = field(repr=False)
     width: float = field(repr=False)
-    detail: Detail | None = field(default=None, repr=False)
+    detail: EventLog | None = field(default=None, repr=False)
     chosen: Chosen | None = field(default=None, repr=False)
     """How policies were chosen, if they were."""
     shed: "Shed | None" = field(default=None, repr=False)

@@ -10,7 +10,7 @@ from penstock.errors import NetworkError, nearest
 from penstock.network import Network, checked
 from penstock.qos import Estimates, PolicyChoice, Selection
 from penstock.simulator.course import Course, Floats
-from penstock.simulator.layout import Feed
+from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.thinning import LATELY_S, Thinning
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
@@ -21,7 +21,7 @@ FEW = 10
 class Make(Protocol):
     """Makes a run of some policies."""
 
-    def __call__(self, feed: Feed, names: Sequence[str], *, is_shadow: bool) -> Course:
+    def __call__(self, feed: Feed, names: Sequence[str], *, is_what_if: bool) -> Course:
         """Return it at its beginning."""
 
 
@@ -59,9 +59,9 @@ class Selected:
         self._net, self._feed = net, feed
         self.notes: list[str] = []
         self.director = PolicyChoice(selection, float(feed.time[0]), self.notes.append)
-        self.real = make(feed, selection.names, is_shadow=False)
+        self.real = make(feed, selection.names, is_what_if=False)
         names = selection.names if self.director.wants_what_ifs else ()
-        self._shadows = {name: make(feed, (name,), is_shadow=True) for name in names}
+        self._what_ifs = {name: make(feed, (name,), is_what_if=True) for name in names}
         self._drifts = deque(drifts)
         self._thinning = thinning
         self._seen = np.zeros((len(net.operators), 2))
@@ -91,7 +91,7 @@ class Selected:
         weights = self._weights()
         reading = self.real.read(weights)
         shadows = {}
-        for name, shadow in self._shadows.items():
+        for name, shadow in self._what_ifs.items():
             shadow.go_on(name, reading.now)
             shadows[name] = shadow.read(weights, reading.now)
         burst = self._burst(reading.now)
@@ -101,14 +101,14 @@ class Selected:
             self._weigh()
         self._learn()
         if self._thinning is not None:
-            courses = (self.real, *self._shadows.values())
+            courses = (self.real, *self._what_ifs.values())
             self._thinning.look(reading, self._estimates.values, self.director.due, courses)
 
     def _weigh(self) -> None:
         """Rank by the weights of queries that the goals have now."""
         self._weighed = self.director.goals.queries
         own = {query.name: float(query.weight) for query in self._net.queries}
-        for course in (self.real, *self._shadows.values()):
+        for course in (self.real, *self._what_ifs.values()):
             course.weigh(own | dict(self._weighed))
 
     def _weights(self) -> Floats:
@@ -135,8 +135,8 @@ class Selected:
             if operator.name in known:
                 lately[operator.name] = (made + FEW * known[operator.name]) / (taken + FEW)
                 self._estimates.add(operator.name, taken, made)
-        for shadow in self._shadows.values():
+        for shadow in self._what_ifs.values():
             shadow.become(lately)
         if self._estimates.have_moved():
-            for course in (self.real, *self._shadows.values()):
+            for course in (self.real, *self._what_ifs.values()):
                 course.believe(known)

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from penstock.network import Network
-from penstock.simulator.compiled import books, kernel, queues, records
+from penstock.simulator.compiled import kernel, places, records
+from penstock.simulator.compiled.bundles import GrowingArrays, RunOptions, Simulation, StateArrays
 from penstock.simulator.compiled.lanes import run_lanes
 from penstock.simulator.compiled.ranks import run_ranks
 from penstock.simulator.compiled.records import NONE
-from penstock.simulator.layout import Feed, Lanes, Plan, Wiring
-from penstock.simulator.result import Detail
+from penstock.simulator.layout.arrivals import Feed
+from penstock.simulator.layout.lanes import LaneLayout
+from penstock.simulator.layout.network import Wiring
+from penstock.simulator.layout.policy import PolicyLayout
+from penstock.simulator.result import EventLog
 
 PAUSE = 2_000_000
 """Decisions between two looks at the keyboard: some tenths of a second."""
@@ -38,15 +42,15 @@ class State:
     def __init__(self, net: Network, feed: Feed, bins: int) -> None:
         start, last = float(feed.time[0]), float(feed.time[-1])
         self.floats = np.zeros(10)
-        self.floats[[books.NOW, books.SINCE, books.START]] = start
-        self.floats[books.NEXT_LOOK] = -np.inf
-        self.floats[books.BIN_WIDTH] = max(2 * (last - start) / bins, 1e-9 * max(1.0, last))
-        self.floats[books.BIN_END] = start + self.floats[books.BIN_WIDTH]
-        self.ints = np.zeros(kernel.SWEEP + 2, np.int64)
-        self.ints[kernel.LAST_HOLDER : kernel.SWEEP] = NONE
+        self.floats[[places.NOW, places.SINCE, places.START]] = start
+        self.floats[places.NEXT_CHECK] = -np.inf
+        self.floats[places.BIN_WIDTH] = max(2 * (last - start) / bins, 1e-9 * max(1.0, last))
+        self.floats[places.BIN_END] = start + self.floats[places.BIN_WIDTH]
+        self.ints = np.zeros(places.INTS, np.int64)
+        self.ints[places.LAST_HOLDER : places.SWEEP] = NONE
         self.nodes = np.zeros(POOL, records.NODE)
         self.nodes["after"] = np.arange(1, POOL + 1)
-        self.ints[queues.FREE_COUNT] = POOL
+        self.ints[places.FREE_COUNT] = POOL
         self.stats = np.zeros((len(net.queries), 8))
         self.bins = np.zeros((bins, 10))
         self.departures, self.samples, self.runs = np.zeros((16, 5)), np.zeros((16, 2)), np.zeros((16, 2))
@@ -54,60 +58,56 @@ class State:
     @property
     def mode(self) -> int:
         """0, or 1 while memory is saved."""
-        return int(self.ints[kernel.MODE])
+        return int(self.ints[places.MODE])
 
     @property
     def bytes(self) -> int:
         """What has grown so far."""
         return sum(int(array.nbytes) for array in (self.nodes, self.departures, self.samples, self.runs))
 
-    def go_on(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, options: records.Options) -> int:
+    @property
+    def arrays(self) -> StateArrays:
+        """What is counted, for compiled code."""
+        return StateArrays(self.floats, self.ints, self.stats, self.bins)
+
+    def go_on(
+        self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: PolicyLayout, options: RunOptions
+    ) -> int:
         """Run until the end, a change of mode or a pause; return which."""
-        reason, self.nodes, self.departures, self.samples, self.runs = kernel.run(
-            wiring.streams, wiring.edges, wiring.operators, wiring.ideal, lists, wiring.blocked,
-            feed.time, feed.stream, feed.numbers, feed.values,
-            plan.units, plan.entries, plan.steps, plan.doors, plan.holders, plan.clusters,
-            plan.unit_at, plan.factors, plan.ties,
-            plan.way_query, plan.features, plan.whole, plan.gain, plan.cost, plan.made,
-            plan.below_from, plan.below, plan.tree, plan.keys, plan.bits, plan.summary,
-            plan.scratch, plan.stack, plan.changed, plan.chosen,
-            plan.compiled, options,
-            self.nodes, self.floats, self.ints, self.stats, self.bins,
-            self.departures, self.samples, self.runs, PAUSE,
-        )  # fmt: skip
+        reason, grown = kernel.run(
+            Simulation(feed.arrays, wiring.arrays(lists), plan.arrays(feed.time, lists), options, self.arrays),
+            GrowingArrays(self.nodes, self.departures, self.samples, self.runs),
+            PAUSE,
+        )
+        self.nodes, self.departures, self.samples, self.runs = grown
         return int(reason)
 
-    def go_on_in_lanes(self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: Plan, lanes: Lanes) -> int:
+    def go_on_in_lanes(self, feed: Feed, lists: records.Ints, plan: PolicyLayout, lanes: LaneLayout) -> int:
         """Run until the end or a pause, where every unit is a lane; return which."""
         if len(lanes.ranks):
-            reason = run_ranks(
-                lanes.tracks, lanes.parts, lanes.ranks, feed.time, float(lanes.lanes[0]["size"]),
-                float(lanes.streams[0]["memory"]), lanes.bits, lanes.summary, lanes.full,
-                self.floats, self.ints, lanes.stats, self.bins, PAUSE,
-            )  # fmt: skip
+            state = self.arrays._replace(stats=lanes.stats)
+            reason = run_ranks(lanes.rank_arrays, feed.arrays, state, PAUSE)
             self.stats[lanes.lanes["query"]] = lanes.stats
             return int(reason)
+        ranking, turns = plan.ranking(lanes.lanes, feed.time), plan.turns(lists)
         reason, lanes.links = run_lanes(
-            lanes.streams, lanes.lanes, lanes.parts, plan.holders, lists, wiring.ideal,
-            feed.time, feed.stream, feed.numbers, lanes.unit_at, plan.factors, plan.ties,
-            plan.tree, plan.keys, plan.bits, plan.summary, plan.stack, plan.compiled,
-            lanes.links, self.floats, self.ints, self.stats, self.bins, PAUSE,
-        )  # fmt: skip
+            feed.arrays, lanes.arrays(plan), ranking, turns, self.arrays, lanes.links, PAUSE
+        )
         return int(reason)
 
-    def detail(self) -> Detail:
+    def detail(self) -> EventLog:
         """Every event."""
-        departed, sampled, ran = self.ints[[kernel.DEPARTED, kernel.SAMPLED, kernel.RAN]]
-        return Detail(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
+        departed, sampled, ran = self.ints[[places.DEPARTED, places.SAMPLED, places.RAN]]
+        return EventLog(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
 
     def figures(self) -> dict[str, Any]:
         """What was counted."""
-        width, start = float(self.floats[books.BIN_WIDTH]), float(self.floats[books.START])
-        seconds = float(self.floats[books.NOW]) - start
+        width, start = float(self.floats[places.BIN_WIDTH]), float(self.floats[places.START])
+        seconds = float(self.floats[places.NOW]) - start
         return {
             "seconds": seconds,
-            "mean_memory": float(self.floats[books.AREA]) / seconds if seconds else 0.0,
-            "peak_memory": float(self.floats[books.PEAK]),
+            "mean_memory": float(self.floats[places.AREA]) / seconds if seconds else 0.0,
+            "peak_memory": float(self.floats[places.PEAK]),
             "stats": self.stats,
             "bins": self.bins[: max(1, math.ceil(seconds / width))],
             "start": start,

@@ -14,7 +14,7 @@ from penstock.qos import IntervalStatistics
 from penstock.shedding.controller import LoadSample, Shedder, SheddingRules
 from penstock.shedding.load_model import LEAST_KEPT, network_load
 from penstock.simulator.course import Course
-from penstock.simulator.layout import Feed
+from penstock.simulator.layout.arrivals import Feed
 
 LATELY_S = 5.0
 CHANCES = 5

@@ -11,8 +11,8 @@ _njit = cast(Any, njit)
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function that may make arrays."""
-    return cast(Function, _njit(cache=True)(function))
+    """Compile a function that may make arrays, whoever calls it."""
+    return cast(Function, _njit(cache=True, _nrt=True)(function))
 
 
 def lean(function: Function) -> Function:

@@ -10,7 +10,8 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from penstock.simulator.compiled.compile import lean
+from penstock.simulator.compiled.compile import inlined, lean
+from penstock.simulator.compiled.records import Records
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,6 +31,12 @@ def mixed(z: np.uint64) -> np.uint64:
 
 
 @lean
+def identity_of(number: int) -> np.uint64:
+    """Return the identity of a tuple that came from a stream."""
+    return np.uint64(number) + np.uint64(1)
+
+
+@lean
 def chance(identity: np.uint64, salt: np.uint64) -> float:
     """Return a number from 0 to below 1 for a tuple at the operator of that salt."""
     return float(mixed(identity * STEP + salt) >> S11) * SHARE
@@ -39,6 +46,19 @@ def chance(identity: np.uint64, salt: np.uint64) -> float:
 def bits_of(identity: np.uint64, salt: np.uint64) -> np.uint64:
     """Return the 53 bits of the same number."""
     return mixed(identity * STEP + salt) >> S11
+
+
+@inlined
+def pass_parts(parts: Records, first: int, last: int, number: int) -> tuple[bool, float]:
+    """Let a tuple pass the operators of a lane until one drops it; return whether none did, and the time spent."""
+    identity, spent = identity_of(number), 0.0
+    passed = True
+    for part in range(first, last):
+        spent += parts[part].cost
+        if bits_of(identity, parts[part].salt) >= parts[part].bar:
+            passed = False
+            break
+    return passed, spent
 
 
 @lean

@@ -13,17 +13,29 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
 
+def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:  # noqa: ANN401
+    """Return the same value, in which arrays do not point to a count of their users."""
+    if isinstance(kind, types.Array):
+        view = context.make_array(kind)(context, builder, value=value)
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)  # type: ignore[no-untyped-call]
+        return view._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        fields = cgutils.unpack_tuple(builder, value, len(kind))  # type: ignore[no-untyped-call]
+        free = [_uncounted(context, builder, *each) for each in zip(cast(Any, kind), fields, strict=True)]
+        return context.make_tuple(builder, kind, free)
+    return value
+
+
 @intrinsic
-def _borrowed(_typing: Any, array: Any) -> Any:  # noqa: ANN401
-    """Return the same array, uncounted; something else must keep it alive."""
+def _borrowed(_typing: Any, value: Any) -> Any:  # noqa: ANN401
+    """Return the same array or tuple of arrays, uncounted; something else must keep the arrays alive."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, value=arguments[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)  # type: ignore[no-untyped-call]
-        return impl_ret_borrowed(context, builder, kind, view._getvalue())  # type: ignore[no-untyped-call]
+        free = _uncounted(context, builder, kind, arguments[0])
+        return impl_ret_borrowed(context, builder, kind, free)  # type: ignore[no-untyped-call]
 
-    return array(array), generate
+    return value(value), generate
 
 
 @intrinsic
@@ -37,7 +49,7 @@ def _lowest(_typing: Any, word: Any) -> Any:  # noqa: ANN401
 
 
 borrowed: Callable[[Any], Any] = cast(Any, _borrowed)
-"""Return the same array, uncounted."""
+"""Return the same array, or tuple of arrays, uncounted."""
 
 lowest: Callable[[Any], int] = cast(Any, _lowest)
 """Return the place of the lowest bit that is set; there must be one."""

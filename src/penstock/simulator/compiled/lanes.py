@@ -9,48 +9,41 @@ the last bit.
 
 import numpy as np
 
-from penstock.simulator.compiled.books import (
-    AREA,
-    BIN,
-    BIN_AREA,
-    BIN_END,
-    BIN_PEAK,
-    MEMORY,
-    NOW,
-    PEAK,
-    SINCE,
-    pass_memory,
-    record,
+from penstock.simulator.compiled.bits import clear_bit, set_bit
+from penstock.simulator.compiled.bundles import (
+    ArrivalArrays,
+    LaneArrays,
+    Ranking,
+    StateArrays,
+    TurnArrays,
 )
-from penstock.simulator.compiled.choosers import (
-    PLACES_MASK,
-    best_by_scan,
-    best_by_turns,
-    catch_up,
-    clear_bit,
-    place_all,
-    place_unit,
-    set_bit,
-    turns_of,
-)
-from penstock.simulator.compiled.compile import compiled, lean
-from penstock.simulator.compiled.fates import bits_of
+from penstock.simulator.compiled.choosers import best_unit
+from penstock.simulator.compiled.compile import compiled, inlined, lean
+from penstock.simulator.compiled.fates import pass_parts
 from penstock.simulator.compiled.intrinsics import borrowed
-from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, LAST_HOLDER, PAUSED
-from penstock.simulator.compiled.queues import FREE, FREE_COUNT
-from penstock.simulator.compiled.records import (
-    CYCLE,
-    KINETIC,
-    LINES,
-    NOBODY,
-    NONE,
-    ORDER,
-    Floats,
-    Ints,
-    Policy,
-    Records,
-    Words,
+from penstock.simulator.compiled.places import (
+    ARRIVED,
+    DECISIONS,
+    FINISHED,
+    FREE,
+    FREE_COUNT,
+    LAST_HOLDER,
+    NOW,
+    PAUSED,
 )
+from penstock.simulator.compiled.priorities import turns_of
+from penstock.simulator.compiled.recording import (
+    advanced,
+    memory_level,
+    pass_arrivals,
+    pass_memory,
+    raised,
+    record,
+    store_level,
+    with_peak,
+)
+from penstock.simulator.compiled.records import CYCLE, NOBODY, NONE, Ints, Records
+from penstock.simulator.compiled.tournament import place_all, place_unit
 
 
 @compiled
@@ -58,7 +51,8 @@ def more_links(links: Ints, ints: Ints) -> Ints:
     """Return a pool of twice the size, the new half free."""
     size = len(links)
     more = np.empty((2 * size, 2), np.int64)
-    more[:size] = links
+    for node in range(size):
+        more[node, 0], more[node, 1] = links[node, 0], links[node, 1]
     for node in range(size, 2 * size):
         more[node, 1] = node + 1 if node + 1 < 2 * size else ints[FREE]
     ints[FREE] = size
@@ -67,207 +61,179 @@ def more_links(links: Ints, ints: Ints) -> Ints:
 
 
 @lean
-def wake(
-    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
-) -> None:
+def wake(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
     """Note that something waits again."""
     lanes[lane].waiting = 1
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
-            holders[lists[place]].waiting += 1
-            set_bit(bits, summary, lists[place])
+            holder = turns.lists[place]
+            turns.holders[holder].waiting += 1
+            set_bit(turns.bits, turns.summary, holder)
 
 
 @lean
-def sleep(
-    lanes: Records, holders: Records, lists: Ints, bits: Words, summary: Words, cycle: bool, lane: int
-) -> None:
+def sleep(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
     """Note that nothing waits any more."""
     lanes[lane].waiting, lanes[lane].head = 0, NOBODY
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
-            holders[lists[place]].waiting -= 1
-            if holders[lists[place]].waiting == 0:
-                clear_bit(bits, summary, lists[place])
+            holder = turns.lists[place]
+            turns.holders[holder].waiting -= 1
+            if turns.holders[holder].waiting == 0:
+                clear_bit(turns.bits, turns.summary, holder)
+
+
+@inlined
+def admit_to_lanes(
+    given: LaneArrays, arrivals: ArrivalArrays, ranking: Ranking, turns: TurnArrays, arrived: int, now: float
+) -> int:
+    """Let in what has arrived by now, and rank the lanes that it is for; return how many have arrived."""
+    time, streams, stack, lanes = arrivals.time, given.streams, given.stack, ranking.units
+    woken = 0
+    while arrived < len(time) and time[arrived] <= now:
+        stream = arrivals.stream_of[arrived]
+        streams[stream].admitted += 1
+        for place in range(streams[stream].leaf_from, streams[stream].leaf_to):
+            lane = turns.lists[place]
+            if lanes[lane].waiting == 0:
+                lanes[lane].head = arrived
+                wake(turns, lanes, ranking.chooser == CYCLE, lane)
+                stack[woken] = lane
+                woken += 1
+            lanes[lane].length += 1
+        arrived += 1
+    if given.by_length or woken * 8 > len(given.unit_at):
+        place_all(ranking, given.unit_at, now)
+    else:
+        for place in range(woken):
+            place_unit(ranking, stack[place], now)
+    return arrived
+
+
+@inlined
+def next_head(
+    given: LaneArrays, arrivals: ArrivalArrays, ranking: Ranking, turns: TurnArrays, links: Ints, ints: Ints,
+    lane: int,
+) -> None:  # fmt: skip
+    """Take the oldest tuple out of a lane, so that the next one comes to its head."""
+    lanes = ranking.units
+    stream = lanes[lane].stream
+    lanes[lane].length -= 1
+    if lanes[lane].length == 0:
+        sleep(turns, lanes, ranking.chooser == CYCLE, lane)
+        if stream != NONE:
+            lanes[lane].cursor += 1
+    elif stream != NONE:
+        lanes[lane].cursor += 1
+        lanes[lane].head = arrivals.numbers[given.streams[stream].start + lanes[lane].cursor]
+    else:
+        lanes[lane].head = links[links[lanes[lane].cursor, 1], 0]
+    if stream == NONE:
+        node = lanes[lane].cursor
+        lanes[lane].cursor = links[node, 1]
+        links[node, 1] = ints[FREE]
+        ints[FREE] = node
+        ints[FREE_COUNT] += 1
+
+
+@inlined
+def wait_at(ranking: Ranking, turns: TurnArrays, links: Ints, ints: Ints, lane: int, number: int) -> None:
+    """Put a tuple behind those that wait at a lane."""
+    lanes = ranking.units
+    node = ints[FREE]
+    ints[FREE] = links[node, 1]
+    ints[FREE_COUNT] -= 1
+    links[node, 0] = number
+    if lanes[lane].length == 0:
+        lanes[lane].cursor, lanes[lane].head = node, number
+        wake(turns, lanes, ranking.chooser == CYCLE, lane)
+    else:
+        links[lanes[lane].last, 1] = node
+    lanes[lane].last = node
+    lanes[lane].length += 1
 
 
 @compiled
 def run_lanes(
-    streams: Records, lanes: Records, parts: Records, holders: Records, lists: Ints, ideal: Floats,
-    time: Floats, stream_of: Ints, numbers: Ints, unit_at: Ints, factors: Ints, ties: Ints,
-    tree: Records, keys: Ints, bits: Words, summary: Words, stack: Ints, policy: Policy,
-    links: Ints, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
-) -> tuple[int, Ints]:  # fmt: skip
+    arrivals: ArrivalArrays,
+    given: LaneArrays,
+    ranking: Ranking,
+    turns: TurnArrays,
+    state: StateArrays,
+    links: Ints,
+    pause: int,
+) -> tuple[int, Ints]:
     """Go on until nothing is left or `pause` decisions were made."""
-    streams, lanes, parts, holders, lists = (
-        borrowed(streams), borrowed(lanes), borrowed(parts), borrowed(holders), borrowed(lists)
-    )  # fmt: skip
-    ideal, time, stream_of, numbers, unit_at = (
-        borrowed(ideal), borrowed(time), borrowed(stream_of), borrowed(numbers), borrowed(unit_at)
-    )  # fmt: skip
-    factors, ties, tree, keys, bits, summary = (
-        borrowed(factors), borrowed(ties), borrowed(tree), borrowed(keys), borrowed(bits), borrowed(summary)
-    )  # fmt: skip
-    floats, ints, stats, bins, stack = (
-        borrowed(floats), borrowed(ints), borrowed(stats), borrowed(bins), borrowed(stack)
-    )  # fmt: skip
+    # Python keeps these alive.
+    arrivals, given, ranking = borrowed(arrivals), borrowed(given), borrowed(ranking)
+    turns, state = borrowed(turns), borrowed(state)
+    time, streams, unit_at, stack = arrivals.time, given.streams, given.unit_at, given.stack
+    lanes, floats, ints = ranking.units, state.floats, state.ints
     grow = [links]
     links = borrowed(grow[0])
     total = len(time)
-    chooser, by_age, by_length = policy.chooser, policy.by_age, policy.by_length
-    cycle = chooser == CYCLE
-    stop_at = ints[DECISIONS] + pause
-    now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
-    area, peak, bin_end = floats[AREA], floats[PEAK], floats[BIN_END]
-    here = int(floats[BIN])
-    bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
+    in_cycle = ranking.chooser == CYCLE
+    now, level = floats[NOW], memory_level(state)
     decisions, arrived = ints[DECISIONS], ints[ARRIVED]
+    stop_at = decisions + pause
+    counted = arrived  # so many arrivals are in the memory level already
     coming = time[arrived] if arrived < total else np.inf
-    counted = arrived
     while True:
-        # Let in what has come by now, and let the lanes see it.
         if coming <= now:
-            woken = 0
-            while coming <= now:
-                stream = stream_of[arrived]
-                if arrived >= counted:
-                    memory += streams[stream].memory
-                streams[stream].admitted += 1
-                for place in range(streams[stream].leaf_from, streams[stream].leaf_to):
-                    lane = lists[place]
-                    if lanes[lane].waiting == 0:
-                        lanes[lane].head = arrived
-                        wake(lanes, holders, lists, bits, summary, cycle, lane)
-                        stack[woken] = lane
-                        woken += 1
-                    lanes[lane].length += 1
-                arrived += 1
-                coming = time[arrived] if arrived < total else np.inf
-            if by_length or woken * 8 > len(unit_at):
-                place_all(chooser, lanes, unit_at, factors, ties, tree, keys, time, by_age, now)
-            else:
-                for place in range(woken):
-                    place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, stack[place], now)
-        peak = max(peak, memory)
-
-        # Choose.
+            before = max(arrived, counted)
+            arrived = admit_to_lanes(given, arrivals, ranking, turns, arrived, now)
+            for number in range(before, arrived):
+                level = raised(level, streams[arrivals.stream_of[number]].memory)
+            coming = time[arrived] if arrived < total else np.inf
+        level = with_peak(level)
         if decisions >= stop_at:
             break
-        if chooser == ORDER:
-            lane = NONE if keys[1] == NOBODY else unit_at[keys[1] & PLACES_MASK]
-        elif chooser == KINETIC:
-            if tree[1].until <= now:
-                catch_up(lanes, factors, ties, tree, time, by_age, stack, now)
-            lane = tree[1].unit
-        elif chooser == LINES:
-            lane = best_by_scan(lanes, factors, ties, tree, time, by_age, len(unit_at), now)
-        else:
-            lane = best_by_turns(
-                chooser, lanes, holders, lists, factors, ties, bits, summary, time, 1, ints[LAST_HOLDER], 0, now
-            )
+        lane = best_unit(ranking, turns, unit_at, stack, ints[LAST_HOLDER], 0, now)
         if lane == NONE:
             if arrived == total:
                 break
             now = coming
-            floats[MEMORY], floats[SINCE], floats[AREA], floats[BIN], floats[BIN_END] = (
-                memory, since, area, here, bin_end
-            )  # fmt: skip
-            bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
-            pass_memory(bins, floats, now)
-            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], int(floats[BIN])
-            bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
+            store_level(state, level)
+            pass_memory(state.bins, floats, now)
+            level = memory_level(state)
             continue
         decisions += 1
-        if len(holders) > 0:
-            _, ints[LAST_HOLDER], _ = turns_of(lanes, lists, holders, 1, ints[LAST_HOLDER], 0, lane)
+        if len(turns.holders) > 0:
+            _, ints[LAST_HOLDER], _ = turns_of(turns, lanes, ints[LAST_HOLDER], 0, lane)
 
         # Serve: the oldest tuple passes the operators of the lane.
         number = lanes[lane].head
-        identity = np.uint64(number) + np.uint64(1)
-        moment = 0.0
-        passed = True
-        for part in range(lanes[lane].part_from, lanes[lane].part_to):
-            moment += parts[part].cost
-            if bits_of(identity, parts[part].salt) >= parts[part].bar:
-                passed = False
-                break
-        end = now + moment
-
-        # Let the time pass.
-        if coming < end or end >= bin_end:
-            floats[MEMORY], floats[SINCE], floats[AREA], floats[BIN], floats[BIN_END] = (
-                memory, since, area, here, bin_end
-            )  # fmt: skip
-            bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
-            later = arrived
-            while later < total and time[later] < end:
-                pass_memory(bins, floats, time[later])
-                floats[MEMORY] += streams[stream_of[later]].memory
-                later += 1
-                peak = max(peak, floats[MEMORY])
-            pass_memory(bins, floats, end)
-            counted, memory = later, floats[MEMORY]
-            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], int(floats[BIN])
-            bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
+        passed, spent = pass_parts(given.parts, lanes[lane].part_from, lanes[lane].part_to, number)
+        now += spent
+        if coming < now or now >= level.bin_end:
+            store_level(state, level)
+            counted = pass_arrivals(streams, arrivals, state, arrived, now)
+            level = memory_level(state)
         else:
-            area += memory * (end - since)
-            bin_area += memory * (end - since)
-            bin_peak = max(bin_peak, memory)
-            since = end
-        now = end
-        memory -= lanes[lane].size
-
-        # The next tuple of the lane comes to its head.
-        stream = lanes[lane].stream
-        lanes[lane].length -= 1
-        if lanes[lane].length == 0:
-            sleep(lanes, holders, lists, bits, summary, cycle, lane)
-            if stream != NONE:
-                lanes[lane].cursor += 1
-        elif stream != NONE:
-            lanes[lane].cursor += 1
-            lanes[lane].head = numbers[streams[stream].start + lanes[lane].cursor]
-        else:
-            lanes[lane].head = links[links[lanes[lane].cursor, 1], 0]
-        if stream == NONE:
-            node = lanes[lane].cursor
-            lanes[lane].cursor = links[node, 1]
-            links[node, 1] = ints[FREE]
-            ints[FREE] = node
-            ints[FREE_COUNT] += 1
-        if chooser != CYCLE:
-            place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, lane, now)
+            level = advanced(level, now)
+        level = raised(level, -lanes[lane].size)
+        next_head(given, arrivals, ranking, turns, links, ints, lane)
+        if not in_cycle:
+            place_unit(ranking, lane, now)
 
         # What passed leaves, or waits at the next lane.
         if not passed:
             continue
         after = lanes[lane].next
         if after == NONE:
-            query = lanes[lane].query
-            response = end - time[number]
-            slowdown = 1.0 + (response - lanes[lane].alone) / ideal[query]
-            record(stats, query, response, slowdown)
-            record(bins, here, response, slowdown)
+            query, response = lanes[lane].query, now - time[number]
+            slowdown = 1.0 + (response - lanes[lane].alone) / given.ideal[query]
+            record(state.stats, query, response, slowdown)
+            record(state.bins, level.bin, response, slowdown)
             continue
         if ints[FREE_COUNT] == 0:
             grow[0] = more_links(grow[0], ints)
             links = borrowed(grow[0])
-        node = ints[FREE]
-        ints[FREE] = links[node, 1]
-        ints[FREE_COUNT] -= 1
-        links[node, 0] = number
-        memory += lanes[after].size
-        if lanes[after].length == 0:
-            lanes[after].cursor, lanes[after].head = node, number
-            wake(lanes, holders, lists, bits, summary, cycle, after)
-        else:
-            links[lanes[after].last, 1] = node
-        lanes[after].last = node
-        lanes[after].length += 1
-        if chooser != CYCLE and (by_length or lanes[after].length == 1):
-            place_unit(chooser, lanes, factors, ties, tree, keys, time, by_age, after, now)
-    floats[NOW], floats[MEMORY], floats[SINCE] = now, memory, since
-    floats[AREA], floats[PEAK], floats[BIN], floats[BIN_END] = area, peak, here, bin_end
-    bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
+        level = raised(level, lanes[after].size)
+        wait_at(ranking, turns, links, ints, after, number)
+        if not in_cycle and (given.by_length or lanes[after].length == 1):
+            place_unit(ranking, after, now)
+    store_level(state, level)
+    floats[NOW] = now
     ints[DECISIONS], ints[ARRIVED] = decisions, arrived
     return (PAUSED if decisions >= stop_at else FINISHED), grow[0]

@@ -3,10 +3,8 @@
 import numpy as np
 
 from penstock.simulator.compiled.compile import compiled, lean
+from penstock.simulator.compiled.places import FREE, FREE_COUNT
 from penstock.simulator.compiled.records import NOBODY, NONE, Floats, Ints, Records
-
-FREE, FREE_COUNT = 0, 1
-"""Where the places of a pool that are free begin, and how many they are."""
 
 
 @lean
@@ -74,7 +72,8 @@ def grown(nodes: Records, free: Ints) -> Records:
     """Return a pool of twice the size, the new half free."""
     size = len(nodes)
     more = np.empty(2 * size, nodes.dtype)
-    more[:size] = nodes
+    for node in range(size):
+        more[node] = nodes[node]
     for node in range(size, 2 * size):
         more[node].after = node + 1 if node + 1 < 2 * size else free[FREE]
     free[FREE] = size

@@ -7,58 +7,48 @@ First come first served is one rank of all lanes. Results are those of `lanes` t
 
 import numpy as np
 
-from penstock.simulator.compiled.books import (
-    AREA,
-    BIN,
-    BIN_AREA,
-    BIN_END,
-    BIN_PEAK,
-    MEMORY,
-    NOW,
-    PEAK,
-    SINCE,
-    pass_memory,
-    record,
-)
-from penstock.simulator.compiled.choosers import clear_bit, first_bit
+from penstock.simulator.compiled.bits import clear_bit, first_bit
+from penstock.simulator.compiled.bundles import ArrivalArrays, RankArrays, StateArrays
 from penstock.simulator.compiled.compile import compiled
-from penstock.simulator.compiled.fates import bits_of
+from penstock.simulator.compiled.fates import pass_parts
 from penstock.simulator.compiled.intrinsics import borrowed
-from penstock.simulator.compiled.kernel import ARRIVED, DECISIONS, FINISHED, PAUSED
-from penstock.simulator.compiled.records import NONE, Floats, Ints, Records, Words
+from penstock.simulator.compiled.places import ARRIVED, DECISIONS, FINISHED, NOW, PAUSED
+from penstock.simulator.compiled.recording import (
+    advanced,
+    memory_level,
+    pass_arrivals,
+    raised,
+    record,
+    store_level,
+    with_peak,
+)
+from penstock.simulator.compiled.records import NONE
 
 
 @compiled
-def run_ranks(
-    tracks: Records, parts: Records, ranks: Records, time: Floats, size: float, memory_each: float,
-    bits: Words, summary: Words, full: Words, floats: Floats, ints: Ints, stats: Floats, bins: Floats, pause: int,
-) -> int:  # fmt: skip
+def run_ranks(given: RankArrays, arrivals: ArrivalArrays, state: StateArrays, pause: int) -> int:
     """Go on until nothing is left or `pause` decisions were made."""
-    tracks, parts, ranks, time = borrowed(tracks), borrowed(parts), borrowed(ranks), borrowed(time)
-    bits, summary, full, floats, ints, stats, bins = (
-        borrowed(bits), borrowed(summary), borrowed(full), borrowed(floats), borrowed(ints), borrowed(stats),
-        borrowed(bins),
-    )  # fmt: skip
+    # Python keeps these alive.
+    given, arrivals, state = borrowed(given), borrowed(arrivals), borrowed(state)
+    time, floats, ints = arrivals.time, state.floats, state.ints
+    tracks, ranks, bits, summary = given.tracks, given.ranks, given.bits, given.summary
     total = len(time)
-    stop_at = ints[DECISIONS] + pause
-    now, memory, since = floats[NOW], floats[MEMORY], floats[SINCE]
-    area, peak, bin_end = floats[AREA], floats[PEAK], floats[BIN_END]
-    here = int(floats[BIN])
-    bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
+    now, level = floats[NOW], memory_level(state)
     decisions, arrived = ints[DECISIONS], ints[ARRIVED]
+    stop_at = decisions + pause
+    counted = arrived  # so many arrivals are in the memory level already
     coming = time[arrived] if arrived < total else np.inf
-    counted = arrived
     while decisions < stop_at:
         if coming <= now:
             while coming <= now:
                 if arrived >= counted:
-                    memory += memory_each
+                    level = raised(level, given.streams[0].memory)
                 arrived += 1
                 coming = time[arrived] if arrived < total else np.inf
             for word in range(len(bits)):
-                bits[word] = full[word]
+                bits[word] = given.full[word]
                 summary[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
-        peak = max(peak, memory)
+        level = with_peak(level)
         rank = first_bit(bits, summary)
         end = coming
         number = lane = 0
@@ -72,45 +62,25 @@ def run_ranks(
                 ranks[rank].number += 1
                 if ranks[rank].number == arrived:
                     clear_bit(bits, summary, rank)
-            identity = np.uint64(number) + np.uint64(1)
-            moment = 0.0
-            passed = True
-            for part in range(tracks[lane].part_from, tracks[lane].part_to):
-                moment += parts[part].cost
-                if bits_of(identity, parts[part].salt) >= parts[part].bar:
-                    passed = False
-                    break
-            end = now + moment
+            passed, spent = pass_parts(given.parts, tracks[lane].part_from, tracks[lane].part_to, number)
+            end = now + spent
         elif arrived == total:
             break
-        if coming < end or end >= bin_end:
-            floats[MEMORY], floats[SINCE], floats[AREA] = memory, since, area
-            bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
-            later = arrived
-            while later < total and time[later] < end:
-                pass_memory(bins, floats, time[later])
-                floats[MEMORY] += memory_each
-                later += 1
-                peak = max(peak, floats[MEMORY])
-            pass_memory(bins, floats, end)
-            counted, memory = later, floats[MEMORY]
-            since, area, bin_end, here = floats[SINCE], floats[AREA], floats[BIN_END], int(floats[BIN])
-            bin_area, bin_peak = bins[here, BIN_AREA], bins[here, BIN_PEAK]
+        if coming < end or end >= level.bin_end:
+            store_level(state, level)
+            counted = pass_arrivals(given.streams, arrivals, state, arrived, end)
+            level = memory_level(state)
         else:
-            area += memory * (end - since)
-            bin_area += memory * (end - since)
-            bin_peak = max(bin_peak, memory)
-            since = end
+            level = advanced(level, end)
         now = end
         if rank != NONE:
-            memory -= size
+            level = raised(level, -given.size)
         if passed:
             response = end - time[number]
             slowdown = 1.0 + (response - tracks[lane].alone) / tracks[lane].ideal
-            record(stats, tracks[lane].row, response, slowdown)
-            record(bins, here, response, slowdown)
-    floats[NOW], floats[MEMORY], floats[SINCE] = now, memory, since
-    floats[AREA], floats[PEAK], floats[BIN], floats[BIN_END] = area, peak, here, bin_end
-    bins[here, BIN_AREA], bins[here, BIN_PEAK] = bin_area, bin_peak
+            record(state.stats, tracks[lane].row, response, slowdown)
+            record(state.bins, level.bin, response, slowdown)
+    store_level(state, level)
+    floats[NOW] = now
     ints[DECISIONS], ints[ARRIVED] = decisions, arrived
     return PAUSED if decisions >= stop_at else FINISHED

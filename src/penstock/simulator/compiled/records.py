@@ -4,7 +4,7 @@ What belongs to a thing in a list of its own stands in one common array of numbe
 ``…_to``.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -95,43 +95,3 @@ NODE = _record("alone", "number after before", "identity")
 
 LEAF = _record("until weight since", "unit")
 """A node of a kinetic tree: the winner below, its line, and until when that is decided."""
-
-
-class Policy(NamedTuple):
-    """How units are ranked."""
-
-    chooser: int
-    every: int
-    together: bool
-    oracle: bool
-    minds_setup: bool
-    by_length: bool
-    """Whether priorities change with the length of the queue."""
-    by_age: bool
-    """Whether a priority is a positive weight times the age, and nothing else."""
-    sweeps: int
-    """Sweeps over all holders in a cycle of turns."""
-
-
-class Options(NamedTuple):
-    """How a run is served, charged and recorded."""
-
-    setup: float
-    service: int
-    limit: float
-    threshold: float
-    decision: float
-    """Time of one priority computation or comparison."""
-    fagin: bool
-    adaptive: bool
-    alpha: float
-    window: int
-    memory: float
-    beta: float
-    shortest: float
-    longest: float
-    detail: bool
-    counted: bool = False
-    """Whether operators count what they take and make, for whoever looks."""
-    until: float = np.inf
-    """When to stop for a look."""

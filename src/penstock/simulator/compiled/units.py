@@ -2,23 +2,22 @@
 
 import numpy as np
 
-from penstock.simulator.compiled.choosers import clear_bit, set_bit
+from penstock.simulator.compiled.bits import clear_bit, set_bit
+from penstock.simulator.compiled.bundles import NetworkArrays, PlanArrays, RunOptions, TermArrays
 from penstock.simulator.compiled.compile import compiled, lean
-from penstock.simulator.compiled.fates import chance, pair
+from penstock.simulator.compiled.fates import chance
 from penstock.simulator.compiled.queues import head_of, is_ready, waiting_in
 from penstock.simulator.compiled.records import (
-    COPIES,
+    CYCLE,
     EXHAUSTIVE,
     LIMITED,
     NOBODY,
     NONE,
     Floats,
     Ints,
-    Options,
     Records,
-    Words,
 )
-from penstock.simulator.compiled.terms import C, S, evaluated, gain_of
+from penstock.simulator.compiled.terms import C, S, copy_row, evaluated, gain_of
 
 
 @lean
@@ -40,7 +39,7 @@ def copies_of(operators: Records, values: Floats, operator: int, number: int, id
 
 
 @lean
-def limit_of(options: Options, waiting: int) -> float:
+def limit_of(options: RunOptions, waiting: int) -> float:
     """Return how many tuples a run may take, as the service disciplines have it."""
     if options.service == LIMITED:
         return options.limit
@@ -50,59 +49,12 @@ def limit_of(options: Options, waiting: int) -> float:
     return share if options.threshold < share < waiting else float(waiting)
 
 
-@compiled
-def foresee(
-    edges: Records, operators: Records, units: Records, steps: Records, lists: Ints, values: Floats,
-    way_query: Ints, made: Floats, unit: int, step: int, number: int, identity: np.uint64, sign: float,
-) -> None:  # fmt: skip
-    """Add (or take away) what a tuple will bring its unit on each way, and the time it will need."""
-    todo = [(step, identity)]
-    while len(todo) > 0:
-        here, mine = todo.pop()
-        edge = steps[here].edge
-        operator = edges[edge].operator
-        units[unit].needed += sign * edges[edge].cost
-        copies = copies_of(operators, values, operator, number, mine)
-        for result in range(operators[operator].result_from, operators[operator].result_to):
-            for way in range(units[unit].way_from, units[unit].way_to):
-                if way_query[way] == lists[result]:
-                    made[way] += sign * copies
-        for copy in range(copies):
-            own = mine
-            if operators[operator].kind == COPIES:
-                own = pair(mine, operators[operator].salt + np.uint64(copy))
-            for child in range(steps[here].child_from, steps[here].child_to):
-                todo.append((lists[child], own))  # noqa: PERF401
-
-
-@compiled
-def foreseen(
-    units: Records, features: Floats, whole: Floats, gain: Floats, cost: Floats, made: Floats, unit: int,
-    scratch: Floats,
-) -> tuple[float, float]:  # fmt: skip
-    """Return static part and cost by what the waiting tuples will really bring and need (SCLP08 §9.1.11)."""
-    length = units[unit].length
-    time = units[unit].needed / length
-    gained = total = 0.0
-    for way in range(units[unit].way_from, units[unit].way_to):
-        scratch[:] = features[way]
-        scratch[S], scratch[C] = made[way] / length, time
-        gained += gain_of(gain, scratch)
-        total += made[way]
-    if len(cost) == 0:
-        return gained, np.nan
-    scratch[:] = whole[unit]
-    scratch[S], scratch[C] = total / length, time
-    paid = evaluated(cost, scratch)
-    return gained / paid, paid
-
-
 @lean
-def look(
-    edges: Records, streams: Records, numbers: Ints, nodes: Records, lists: Ints, units: Records, entries: Records,
-    holders: Records, clusters: Records, bits: Words, summary: Words, cycle: bool, unit: int,
-) -> int:  # fmt: skip
+def look(network: NetworkArrays, numbers: Ints, nodes: Records, plan: PlanArrays, unit: int) -> int:
     """See what waits at a unit; return by how many the units with something to do have changed."""
+    edges, streams, lists = network.edges, network.streams, network.lists
+    units, entries, clusters = plan.units.units, plan.units.entries, plan.units.clusters
+    holders, bits, summary = plan.turns.holders, plan.turns.bits, plan.turns.summary
     oldest = NOBODY
     length = 0
     for entry in range(units[unit].entry_from, units[unit].entry_to):
@@ -118,7 +70,7 @@ def look(
         units[unit].waiting = waits
         if units[unit].cluster != NONE:
             clusters[units[unit].cluster].waiting += change
-        if cycle:
+        if plan.ranking.chooser == CYCLE:
             for place in range(units[unit].holder_from, units[unit].holder_to):
                 holder = lists[place]
                 holders[holder].waiting += change
@@ -130,7 +82,7 @@ def look(
 
 
 @lean
-def with_setup(units: Records, options: Options, static: float, cost: float, unit: int) -> float:
+def with_setup(units: Records, options: RunOptions, static: float, cost: float, unit: int) -> float:
     """Return the static part with what a run costs before its first tuple: n·gain ÷ (c0 + n·cost)."""
     if np.isnan(cost):
         return static
@@ -139,7 +91,7 @@ def with_setup(units: Records, options: Options, static: float, cost: float, uni
 
 
 @lean
-def learn(operators: Records, options: Options, operator: int) -> bool:
+def learn(operators: Records, options: RunOptions, operator: int) -> bool:
     """End the window of an operator, if it is full; return whether its selectivity has changed (SCLP08 §6.3)."""
     if operators[operator].taken < options.window:
         return False
@@ -151,20 +103,18 @@ def learn(operators: Records, options: Options, operator: int) -> bool:
 
 
 @compiled
-def rank_again(
-    edges: Records, operators: Records, units: Records, lists: Ints, features: Floats, gain: Floats, cost: Floats,
-    unit: int, scratch: Floats,
-) -> None:  # fmt: skip
+def rank_again(network: NetworkArrays, units: Records, terms: TermArrays, unit: int) -> None:
     """Compute the static part of a unit from the selectivities as they are known now."""
+    edges, operators, scratch = network.edges, network.operators, terms.scratch
     s, c = 1.0, 0.0
     for back in range(units[unit].route_to - 1, units[unit].route_from - 1, -1):
-        edge = lists[back]
+        edge = network.lists[back]
         made = operators[edges[edge].operator].estimate
         s, c = made * s, edges[edge].cost + made * c
-    scratch[:] = features[units[unit].way_from]
+    copy_row(scratch, terms.features, units[unit].way_from)
     scratch[S], scratch[C] = s, c
-    static = gain_of(gain, scratch)
-    if len(cost) > 0:
-        units[unit].cost = evaluated(cost, scratch)
+    static = gain_of(terms.gain, scratch)
+    if len(terms.cost) > 0:
+        units[unit].cost = evaluated(terms.cost, scratch)
         static /= units[unit].cost
     units[unit].static = static

@@ -1,0 +1,225 @@
+"""What compiled functions are given: arrays that belong together, in named tuples.
+
+numba resolves the names when it compiles, so that a field costs what a variable does.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.simulator.compiled.records import Floats, Ints, Records, Words
+
+
+class ArrivalArrays(NamedTuple):
+    """The arriving tuples, numbered in the order of time."""
+
+    time: Floats
+    stream_of: Ints
+    numbers: Ints
+    """The numbers of the first stream's tuples, then those of the second, …"""
+    values: Floats
+    """The attributes of each tuple."""
+
+
+class NetworkArrays(NamedTuple):
+    """The network: one record per stream, queue and operator."""
+
+    streams: Records
+    edges: Records
+    operators: Records
+    ideal: Floats
+    """T of each query."""
+    blocked: Ints
+    """The queues of blocking joins."""
+    lists: Ints
+    """The common array of lists: see `records`."""
+
+
+class UnitArrays(NamedTuple):
+    """The units of a policy, the steps of their runs, and the units that serve each queue."""
+
+    units: Records
+    unit_at: Ints
+    """The units that can ever have work, in the order of their static part."""
+    entries: Records
+    steps: Records
+    doors: Records
+    clusters: Records
+
+
+class Ranking(NamedTuple):
+    """What the search for the best unit compares: see `choosers`."""
+
+    chooser: int
+    by_age: bool
+    """Whether a priority is a positive weight times the age, and nothing else."""
+    units: Records
+    """Units, or lanes."""
+    factors: Ints
+    ties: Ints
+    tree: Records
+    keys: Ints
+    time: Floats
+
+
+class TurnArrays(NamedTuple):
+    """Who takes turns, and a bit for each of them that has work."""
+
+    holders: Records
+    lists: Ints
+    bits: Words
+    summary: Words
+    sweeps: int
+    """Sweeps over all holders in a cycle of turns."""
+
+
+class TermArrays(NamedTuple):
+    """Gain and cost as programs, with the features of every way: for ranks that change during a run."""
+
+    way_query: Ints
+    features: Floats
+    whole: Floats
+    gain: Floats
+    cost: Floats
+    made_ahead: Floats
+    """What the waiting tuples will bring on each way, as an oracle knows."""
+    below_from: Ints
+    below: Ints
+    """The units whose rank depends on each operator."""
+    scratch: Floats
+
+
+class ForesightArrays(NamedTuple):
+    """What an oracle needs: see `foresight`."""
+
+    edges: Records
+    operators: Records
+    lists: Ints
+    values: Floats
+    units: Records
+    entries: Records
+    steps: Records
+    way_query: Ints
+    made: Floats
+
+
+class WorkArrays(NamedTuple):
+    """Room for lists of units: those that must be ranked again, those that were chosen, and a stack."""
+
+    stack: Ints
+    changed: Ints
+    chosen: Ints
+
+
+class PolicyCodes(NamedTuple):
+    """What a policy asks of the loop, beside the ranking."""
+
+    every: int
+    """Every n-th decision takes the oldest tuple; 0 for never."""
+    together: bool
+    oracle: bool
+    minds_setup: bool
+    by_length: bool
+    """Whether priorities change with the length of the queue."""
+
+
+class PlanArrays(NamedTuple):
+    """A policy on a network."""
+
+    units: UnitArrays
+    ranking: Ranking
+    turns: TurnArrays
+    terms: TermArrays
+    work: WorkArrays
+    policy: PolicyCodes
+
+
+class RunOptions(NamedTuple):
+    """How a run is served, charged and recorded."""
+
+    setup: float
+    service: int
+    limit: float
+    threshold: float
+    decision: float
+    """Time of one priority computation or comparison."""
+    fagin: bool
+    adaptive: bool
+    alpha: float
+    window: int
+    memory: float
+    beta: float
+    shortest: float
+    longest: float
+    detail: bool
+    counted: bool = False
+    """Whether operators count the tuples that they take and make, for statistics."""
+    until: float = np.inf
+    """When to stop for a sample."""
+
+
+class StateArrays(NamedTuple):
+    """What a run counts: see `books` for the places."""
+
+    floats: Floats
+    ints: Ints
+    stats: Floats
+    bins: Floats
+
+
+class Simulation(NamedTuple):
+    """Everything that a run of the general loop is given, but for what may grow."""
+
+    arrivals: ArrivalArrays
+    network: NetworkArrays
+    plan: PlanArrays
+    options: RunOptions
+    state: StateArrays
+
+
+class GrowingArrays(NamedTuple):
+    """What a run may replace by something larger: the pool of tuples, and the logs of events."""
+
+    nodes: Records
+    departures: Floats
+    samples: Floats
+    runs: Floats
+
+
+class LaneArrays(NamedTuple):
+    """The streams, lanes and operators on lanes: see `lanes`."""
+
+    streams: Records
+    parts: Records
+    unit_at: Ints
+    ideal: Floats
+    stack: Ints
+    by_length: bool
+
+
+class RankArrays(NamedTuple):
+    """Lanes by rank: see `ranks`."""
+
+    streams: Records
+    tracks: Records
+    parts: Records
+    ranks: Records
+    bits: Words
+    summary: Words
+    full: Words
+    """The bits when every rank has work."""
+    size: float
+    """Memory of one tuple in one queue."""
+
+
+class MemoryLevel(NamedTuple):
+    """Queue memory, its area over time and its peak, in all and in the current interval."""
+
+    memory: float
+    since: float
+    area: float
+    peak: float
+    bin: int
+    bin_end: float
+    bin_area: float
+    bin_peak: float

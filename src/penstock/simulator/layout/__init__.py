@@ -1,0 +1,1 @@
+"""From a network and a policy to the flat arrays that compiled code works on."""

@@ -1,0 +1,72 @@
+"""The arriving tuples: checked, numbered in the order of time, as arrays."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArrivalError, nearest
+from penstock.network import Network
+from penstock.simulator.attributes import Attributes
+from penstock.simulator.compiled.bundles import ArrivalArrays
+from penstock.simulator.compiled.records import Floats, Ints
+
+
+class Feed:
+    """What arrives: tuples are numbered in its order, across streams in the order of the network."""
+
+    def __init__(self, net: Network, times: Mapping[str, Floats], attributes: Attributes | None) -> None:
+        each = [times.get(stream.name, np.empty(0)) for stream in net.streams]
+        together = np.concatenate([np.empty(0), *each])
+        order = np.argsort(together, kind="stable")
+        self.time: Floats = together[order]
+        self.stream: Ints = np.repeat(np.arange(len(each)), [len(part) for part in each])[order].astype(np.int64)
+        self.numbers: Ints = np.argsort(self.stream, kind="stable").astype(np.int64)
+        """The numbers of the first stream's tuples, then those of the second, …"""
+        self.start = np.cumsum([0, *(len(part) for part in each)], dtype=np.int64)
+        self.values: Floats = np.empty((len(together), 0))
+        if attributes is not None:
+            self.values = np.zeros((len(together), attributes.columns))
+            for place, name in enumerate(net.stream_by_name):
+                if name in attributes.values:
+                    own = self.numbers[self.start[place] : self.start[place + 1]]
+                    self.values[own, : attributes.values[name].shape[1]] = attributes.values[name]
+
+    @property
+    def arrays(self) -> ArrivalArrays:
+        """All of it for compiled code."""
+        return ArrivalArrays(self.time, self.stream, self.numbers, self.values)
+
+
+def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the arrival times as arrays, or raise: they are numbers from 0 on, and ascend."""
+    if not isinstance(arrivals, Mapping):
+        raise ArrivalError(f"arrivals are given as a mapping from stream to times, not {type(arrivals).__name__}")
+    known = net.stream_by_name
+    found = {}
+    for stream, given in arrivals.items():
+        if stream not in known:
+            raise ArrivalError(f"there is no stream {stream!r} in the network.{nearest(stream, known)}")
+        try:
+            times = np.array(given, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArrivalError(f"the arrivals of stream {stream!r} must be a list of times in seconds") from error
+        if times.ndim != 1:
+            raise ArrivalError(f"the arrivals of stream {stream!r} must be one list of times in seconds")
+        _check_times(stream, times)
+        found[stream] = times
+    if not sum(map(len, found.values())):
+        raise ArrivalError("nothing arrives: the arrivals are empty, and there is nothing to simulate")
+    return found
+
+
+def _check_times(stream: str, times: npt.NDArray[np.float64]) -> None:
+    for bad, what in (
+        (~np.isfinite(times), "is not a number"),
+        (times < 0, "is negative"),
+        (np.diff(times, prepend=times[:1]) < 0, "comes before the one ahead of it; times must ascend"),
+    ):
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ArrivalError(f"arrival {at} of stream {stream!r}, {times[at]:g}, {what}")
