@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from penstock.policies import Exhaustive, Limited, Scheduler, policy_named
+from penstock.policies import Exhaustive, Limited, QueueShare, Scheduler, policy_named
 from penstock.simulator.layout.arrivals import Feed, checked_times
 from penstock.simulator.options import SimulationOptions
 from penstock.simulator.plain import Plain
