@@ -94,7 +94,7 @@ def test_what_is_not_measured_is_neither_right_nor_wrong():
 
 def test_the_plain_reference_is_stopped(monkeypatch):
     monkeypatch.setattr(timing, "PATIENCE", 0.0)
-    case = cases.Case("plain", "hr", TINY[0], 1)
+    case = cases.TimingCase("plain", "hr", TINY[0], 1)
     assert timing.timed(case, timing.queries(4)).decisions == 1
 
 

@@ -5,6 +5,17 @@
 
 from penstock.simulator.fractional import run_fractional
 from penstock.simulator.rules import BBDM03, JC03, P04, SCLP08, Rules
-from penstock.simulator.trace import Departure, Run, Sample, Trace
+from penstock.simulator.trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
 
-__all__ = ["BBDM03", "JC03", "P04", "SCLP08", "Departure", "Rules", "Run", "Sample", "Trace", "run_fractional"]
+__all__ = [
+    "BBDM03",
+    "JC03",
+    "P04",
+    "SCLP08",
+    "FractionalDeparture",
+    "FractionalTrace",
+    "MemorySample",
+    "Rules",
+    "ServedRun",
+    "run_fractional",
+]

@@ -1,4 +1,4 @@
-"""A simulation that can stop at any time for a look, go on by another policy, and learn what has changed."""
+"""A simulation that can stop at any time for a sample of statistics, and go on by another policy."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -43,10 +43,10 @@ class Course:
         self.finished = False
         wiring.streams = np.append(
             wiring.streams, np.zeros(1, records.STREAM)
-        )  # of what is dropped: nobody reads it
+        )  # a stream for dropped tuples, which nothing reads
         self._feed, self._wiring, self._lists = feed, wiring, lists
         self._wired = len(lists.numbers)
-        """How many of the lists are the network's: those behind them are of plans."""
+        """How many of the lists are the network's; those after them belong to plans."""
         self._policies, self._make = policies, make
         self._options = {name: each._replace(counted=True) for name, each in options.items()}
         self._reached = {wiring.edge[edge] for edge in self.net.edges if edge.source in self.net.stream_by_name}
@@ -56,7 +56,7 @@ class Course:
         self._queues = {str(edge): place for edge, place in wiring.edge.items()}
         self._waiting = np.zeros((len(self.net.edges), 4))
         self._leads = np.zeros((len(self.net.edges), len(self.net.queries)))
-        """How many results of each query come of a tuple in a queue."""
+        """How many results of each query a tuple in a queue brings, on average."""
         for edge, paths in self.net.suffixes.items():
             for path in paths:
                 place = wiring.edge[edge], self.net.query_place[path.query]
@@ -71,7 +71,7 @@ class Course:
 
     @property
     def now(self) -> float:
-        """The time."""
+        """The virtual time."""
         return float(self.state.floats[places.NOW])
 
     @property
@@ -80,7 +80,7 @@ class Course:
         return int(self.state.ints[places.ARRIVED])
 
     def believe(self, selectivities: Mapping[str, float]) -> None:
-        """Rank by other selectivities from now on."""
+        """Rank by these selectivities from now on."""
         weights = {query.name: query.weight for query in self._known.queries}
         self._rank_by(self.net.measured(selectivities=dict(selectivities)).weighed(weights))
 
@@ -94,9 +94,9 @@ class Course:
         del self._lists.numbers[self._wired :]
 
     def _planned(self, name: str) -> list[PolicyLayout]:
-        """Return the plans of a policy, by what is known of the network; queues stay as they are.
+        """Return the plans of a policy, ranked by the known network; queues stay as they are.
 
-        A plan knows the queues in which something may wait. Others may have been filled since by other policies.
+        A plan covers the queues that may be filled. Other policies may have filled more since it was made.
         """
         if name not in self._plans:
             wiring = copy(self._wiring)
@@ -115,7 +115,7 @@ class Course:
         return self._plans[name]
 
     def become(self, selectivities: Mapping[str, float]) -> None:
-        """Let operators have other selectivities from now on."""
+        """Change the real selectivities of operators from now on."""
         for name, share in selectivities.items():
             operator = self._wiring.operators[self._wiring.operator[name]]
             operator["selectivity"] = share
@@ -123,7 +123,7 @@ class Course:
                 operator["kind"] = records.FILTER if share <= 1 else records.COPIES
 
     def expect(self, stream: int, tuples: int) -> None:
-        """Let so many tuples of a stream arrive in all."""
+        """Set how many tuples of a stream will arrive in all."""
         self._wiring.streams["total"][stream] = tuples
 
     def go_on(self, policy: str, until: float) -> None:
@@ -145,7 +145,7 @@ class Course:
     # What happened ------------------------------------------------------------------------------------------
 
     def read(self, weights: Floats, now: float | None = None) -> IntervalStatistics:
-        """Return what happened since the last look; up to `now`, if nothing was left before."""
+        """Return statistics since the last sample; up to `now`, if the run finished before."""
         state, fresh = self.state, self.state.stats
         taken, made = self._wiring.operators["taken"], self._wiring.operators["made"]
         self._work += np.stack([taken, made], axis=1)
@@ -176,7 +176,7 @@ class Course:
         return reading
 
     def work_since(self, before: Floats) -> tuple[Floats, Floats]:
-        """Return what operators took and made since they had this, and what they have now."""
+        """Return the tuples that operators took and made since `before`, and the current totals."""
         return self._work - before, self._work.copy()
 
     def close(self) -> State:
@@ -187,14 +187,14 @@ class Course:
         return self.state
 
     def _wait(self, now: float) -> None:
-        """See what waits in each queue, and for how long: see `ages`."""
+        """Measure the lengths and ages of all queues: see `ages`."""
         measure(
             self._wiring.edges, self._wiring.streams, self.state.nodes, self._feed.numbers, self._feed.time, now,
             self._waiting,
         )  # fmt: skip
 
     def _pending(self, weights: Floats) -> ResultSums:
-        """Return the results that may be expected of what waits, with the time it has waited."""
+        """Return the expected results of waiting tuples, with the time they have waited."""
         waits, few = self._waiting, (self._leads > 0) & (weights > 0)
         counts, slowed = self._leads @ weights, (self._leads / self._wiring.ideal) @ weights
         slowest = (few / self._wiring.ideal).max(axis=1, initial=0.0) * waits[:, ages.OLDEST]

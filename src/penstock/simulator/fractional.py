@@ -18,7 +18,7 @@ from penstock.policies.policy import divided
 from penstock.simulator.inputs import Fates, checked_fates, sorted_arrivals
 from penstock.simulator.passage import Operators, Passage, Portion
 from penstock.simulator.rules import SCLP08, Rules
-from penstock.simulator.trace import Departure, Run, Sample, Trace
+from penstock.simulator.trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
 
 
 def run_fractional(
@@ -30,7 +30,7 @@ def run_fractional(
     fates: Fates | None = None,
     memory: Number | None = None,
     setup_cost: Number = 0,
-) -> Trace:
+) -> FractionalTrace:
     """Run `policy` on `net` until every arrival is served, and return what happened.
 
     `arrivals` are times for each stream, ascending. Tuples are numbered from 0 in the order of arrival, across
@@ -74,11 +74,11 @@ class _Engine:
         self.queued = Fraction(0)
         self.in_service = Fraction(0)
         self.area = Fraction(0)
-        self.samples: list[Sample] = []
-        self.departures: list[Departure] = []
-        self.runs: list[Run] = []
+        self.samples: list[MemorySample] = []
+        self.departures: list[FractionalDeparture] = []
+        self.runs: list[ServedRun] = []
 
-    def run(self) -> Trace:
+    def run(self) -> FractionalTrace:
         while True:
             self._settle()
             passed = self.now - self.start
@@ -91,11 +91,11 @@ class _Engine:
                     self._settle()
                 for unit in units:
                     self._serve(unit)
-                self.runs.append(Run(start, self.now, tuple(unit.name for unit in units)))
+                self.runs.append(ServedRun(start, self.now, tuple(unit.name for unit in units)))
             elif self.pending:
                 self._pass_time(self.pending[-1][0] - self.now)
             else:
-                return Trace(tuple(self.samples), tuple(self.departures), tuple(self.runs))
+                return FractionalTrace(tuple(self.samples), tuple(self.departures), tuple(self.runs))
 
     # What the scheduler sees --------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class _Engine:
     def _leave(self, time: Fraction, query: str, portion: Portion) -> None:
         ideal = self.net.T(query)
         self.departures.append(
-            Departure(time, query, portion.number, portion.arrival, portion.amount, portion.alone, ideal)
+            FractionalDeparture(time, query, portion.number, portion.arrival, portion.amount, portion.alone, ideal)
         )
 
     @property
@@ -241,6 +241,6 @@ class _Engine:
         memory = self._memory
         if self.samples and self.samples[-1].time == self.now:
             before = self.samples[-1].before if after else memory
-            self.samples[-1] = Sample(self.now, before, memory)
+            self.samples[-1] = MemorySample(self.now, before, memory)
         else:
-            self.samples.append(Sample(self.now, memory, memory))
+            self.samples.append(MemorySample(self.now, memory, memory))

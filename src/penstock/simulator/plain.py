@@ -16,7 +16,7 @@ WORD = 2**64 - 1
 STEP, OTHER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 
 
-class Tuple(NamedTuple):
+class PlainTuple(NamedTuple):
     """A tuple on its way: its number (of its last part), its identity, and the time it would have taken alone."""
 
     number: int
@@ -24,7 +24,7 @@ class Tuple(NamedTuple):
     alone: float
 
 
-class Departure(NamedTuple):
+class PlainDeparture(NamedTuple):
     """A result: when it left, its query, its number, response and slowdown."""
 
     time: float
@@ -57,8 +57,8 @@ class Plain:
         self.times = [time for time, _, _ in self.coming]
         self.known = self.net
         self.scheduler = Scheduler(self.net, self.policy, self.memory)
-        self.queues: dict[Edge, list[Tuple]] = {edge: [] for edge in self.net.edges}
-        self.kept: dict[Edge, list[Tuple]] = {edge: [] for edge in self.net.edges}
+        self.queues: dict[Edge, list[PlainTuple]] = {edge: [] for edge in self.net.edges}
+        self.kept: dict[Edge, list[PlainTuple]] = {edge: [] for edge in self.net.edges}
         self.counts = {operator.name: [0, 0] for operator in self.net.operators}
         places = range(1, len(self.net.operators) + 1)
         self.salt = {
@@ -68,7 +68,7 @@ class Plain:
         self.start = self.now = self.times[0]
         self.area = self.level = 0.0
         self.samples: list[tuple[float, float]] = []
-        self.departures: list[Departure] = []
+        self.departures: list[PlainDeparture] = []
         self.runs: list[tuple[float, str]] = []
 
     def run(self) -> "Plain":
@@ -169,10 +169,10 @@ class Plain:
             self.serve_one(unit, edge, self.queues[edge].pop(0))
             self.settle()
 
-    def serve_one(self, unit: Unit, first: Edge, item: Tuple) -> None:
+    def serve_one(self, unit: Unit, first: Edge, item: PlainTuple) -> None:
         """Let a tuple pass the operators of a unit, depth first."""
         spent = 0.0
-        left: list[tuple[Edge, Tuple]] = []
+        left: list[tuple[Edge, PlainTuple]] = []
         todo = [(first, item)]
         while todo:
             edge, here = todo.pop()
@@ -183,7 +183,7 @@ class Plain:
                     response = self.now + spent - self.times[result.number]
                     slowdown = 1 + (response - result.alone) / self.net.T(query)
                     left_at = self.now + spent
-                    self.departures.append(Departure(left_at, query, result.number, response, slowdown))
+                    self.departures.append(PlainDeparture(left_at, query, result.number, response, slowdown))
             onward = self.net.out_edges.get(edge.target, ())
             goes_on = [e for e in onward if e in unit.through and not self.stops(e)]
             left += [(e, result) for e in onward if e not in goes_on for result in results]
@@ -199,7 +199,7 @@ class Plain:
         """See whether every tuple waits before this queue's operator."""
         return self.blocking and bool(self.net.operator_by_name[edge.target].windows)
 
-    def processed(self, edge: Edge, item: Tuple, for_real: bool = True) -> list[Tuple]:
+    def processed(self, edge: Edge, item: PlainTuple, for_real: bool = True) -> list[PlainTuple]:
         """Return what an operator makes of a tuple."""
         operator, salt = self.net.operator_by_name[edge.target], self.salt[edge.target]
         item = item._replace(alone=item.alone + self.net.costs[edge])
@@ -216,7 +216,7 @@ class Plain:
             self.learn(operator.name, len(results))
         return results
 
-    def joined(self, edge: Edge, item: Tuple) -> list[Tuple]:
+    def joined(self, edge: Edge, item: PlainTuple) -> list[PlainTuple]:
         """Match a tuple with what the join keeps of its other input, and keep it."""
         operator = self.net.operator_by_name[edge.target]
         other = self.net.in_edges[edge.target][1 - edge.port]
@@ -230,7 +230,7 @@ class Plain:
             both = pair(left.identity, right.identity)
             fits = window.kind == "rows" or gap <= window.size
             if fits and chance(both, self.salt[edge.target]) < operator.selectivity:
-                results.append(Tuple(late.number, both, max(0.0, early.alone - gap) + late.alone))
+                results.append(PlainTuple(late.number, both, max(0.0, early.alone - gap) + late.alone))
         self.kept[edge].append(item)
         if operator.windows[edge.port].kind == "rows":
             del self.kept[edge][: -int(operator.windows[edge.port].size)]
@@ -260,7 +260,7 @@ class Plain:
         """Put the next arrival into its queues."""
         time, number, stream = self.coming.pop(0)
         for edge in self.net.out_edges.get(stream, ()):
-            self.queues[edge].append(Tuple(number, number + 1, 0.0))
+            self.queues[edge].append(PlainTuple(number, number + 1, 0.0))
             self.level += self.net.sizes[stream]
         self.samples.append((time, self.level))
 

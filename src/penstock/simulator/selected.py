@@ -1,4 +1,4 @@
-"""A simulation whose policy is chosen on the way, with shadows that rehearse the others."""
+"""A simulation whose policy is chosen during the run, with a what-if run of every candidate beside it."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,18 @@ from penstock.simulator.thinning import LATELY_S, Thinning
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
 FEW = 10
-"""Tuples that what is thought of an operator counts for, beside what it did since the last look."""
+"""The known selectivity of an operator weighs as much as so many tuples seen since the last sample."""
 
 
 class Make(Protocol):
-    """Makes a run of some policies."""
+    """Makes a run that can be steered between some policies."""
 
     def __call__(self, feed: Feed, names: Sequence[str], *, is_what_if: bool) -> Course:
-        """Return it at its beginning."""
+        """Return the run, not yet begun."""
 
 
 def checked_drifts(net: Network, drifts: Sequence[Drift]) -> tuple[Drift, ...]:
-    """Return drifts in the order of time, or raise: of operators that are there, to shares that can be."""
+    """Return drifts in the order of time, or raise if an operator is unknown or a selectivity impossible."""
     known = net.operator_by_name
     for each in drifts:
         if not isinstance(each, tuple | list) or len(each) != 2:
@@ -45,7 +45,7 @@ def checked_drifts(net: Network, drifts: Sequence[Drift]) -> tuple[Drift, ...]:
 
 
 class Selected:
-    """The run itself, its director, and a shadow of each candidate if the selector makes something of them."""
+    """The run itself, its director, and a what-if run of each candidate if the selector uses them."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Selected:
         self._weigh()
 
     def go(self, progress: Callable[[float], None] | None) -> None:
-        """Run until everything has arrived, with looks, and then until nothing is left."""
+        """Run until everything has arrived, taking samples, and then until nothing is left."""
         real, director = self.real, self.director
         while not real.finished and real.arrived < len(self._feed.time):
             due = min(director.due, self._drifts[0][0]) if self._drifts else director.due
@@ -79,7 +79,7 @@ class Selected:
             while self._drifts and self._drifts[0][0] <= real.now:
                 real.become(self._drifts.popleft()[1])
             if real.finished or real.now >= director.due or real.arrived == len(self._feed.time):
-                self._look()
+                self._sample()
             if progress is not None:
                 progress(real.arrived / len(self._feed.time))
         for at, shares in self._drifts:
@@ -87,25 +87,25 @@ class Selected:
             real.become(shares)
         real.go_on(director.policy, np.inf)
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         weights = self._weights()
         reading = self.real.read(weights)
-        shadows = {}
-        for name, shadow in self._what_ifs.items():
-            shadow.go_on(name, reading.now)
-            shadows[name] = shadow.read(weights, reading.now)
+        what_ifs = {}
+        for name, what_if in self._what_ifs.items():
+            what_if.go_on(name, reading.now)
+            what_ifs[name] = what_if.read(weights, reading.now)
         burst = self._burst(reading.now)
         load = None if self._load is None or burst is None else self._load * burst
-        self.director.see(reading, load, burst, shadows)
+        self.director.see(reading, load, burst, what_ifs)
         if self.director.goals.queries != self._weighed:
             self._weigh()
         self._learn()
         if self._thinning is not None:
             courses = (self.real, *self._what_ifs.values())
-            self._thinning.look(reading, self._estimates.values, self.director.due, courses)
+            self._thinning.check(reading, self._estimates.values, self.director.due, courses)
 
     def _weigh(self) -> None:
-        """Rank by the weights of queries that the goals have now."""
+        """Rank by the current weights of queries in the goals."""
         self._weighed = self.director.goals.queries
         own = {query.name: float(query.weight) for query in self._net.queries}
         for course in (self.real, *self._what_ifs.values()):
@@ -116,7 +116,7 @@ class Selected:
         return np.array([float(weighed.get(query.name, query.weight)) for query in self._net.queries])
 
     def _burst(self, now: float) -> float | None:
-        """Return what arrived lately, compared with everything so far."""
+        """Return the rate of recent arrivals ÷ the average rate so far."""
         time, arrived = self._feed.time, self.real.arrived
         start = float(time[0])
         if now - start < LATELY_S:
@@ -125,9 +125,10 @@ class Selected:
         return lately / LATELY_S / (arrived / (now - start))
 
     def _learn(self) -> None:
-        """Let the run go on with the selectivities that were learnt.
+        """Rank by the selectivities that were learnt.
 
-        Shadows rank by the same; but their tuples fare as those of the run just did, whatever is thought of that.
+        What-if runs rank by the same estimates. The fates of their tuples follow the selectivities that the run had
+        since the last sample.
         """
         fresh, self._seen = self.real.work_since(self._seen)
         known, lately = self._estimates.values, {}
@@ -135,8 +136,8 @@ class Selected:
             if operator.name in known:
                 lately[operator.name] = (made + FEW * known[operator.name]) / (taken + FEW)
                 self._estimates.add(operator.name, taken, made)
-        for shadow in self._what_ifs.values():
-            shadow.become(lately)
+        for what_if in self._what_ifs.values():
+            what_if.become(lately)
         if self._estimates.have_moved():
             for course in (self.real, *self._what_ifs.values()):
                 course.believe(known)

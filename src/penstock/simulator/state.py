@@ -1,4 +1,4 @@
-"""What changes while a simulation runs, and how compiled code is let go on with it."""
+"""The state of a running simulation, and the calls of the compiled loops that change it."""
 
 import math
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ from penstock.simulator.layout.policy import PolicyLayout
 from penstock.simulator.result import EventLog
 
 PAUSE = 2_000_000
-"""Decisions between two looks at the keyboard: some tenths of a second."""
+"""Decisions between two checks for Ctrl-C: some tenths of a second."""
 
 POOL = 1024
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let a Ctrl-C that came during compiled code be one: Python wraps it where the code returns."""
+    """Raise KeyboardInterrupt for a Ctrl-C during compiled code, which Python wraps in a SystemError."""
     try:
         yield
     except SystemError as error:
@@ -37,7 +37,7 @@ def interruptible() -> Iterator[None]:
 
 
 class State:
-    """All that changes while a simulation runs, but for queues and units."""
+    """The state of a running simulation, except for queues and units."""
 
     def __init__(self, net: Network, feed: Feed, bins: int) -> None:
         start, last = float(feed.time[0]), float(feed.time[-1])
@@ -62,12 +62,12 @@ class State:
 
     @property
     def bytes(self) -> int:
-        """What has grown so far."""
+        """Memory of the arrays that grow."""
         return sum(int(array.nbytes) for array in (self.nodes, self.departures, self.samples, self.runs))
 
     @property
     def arrays(self) -> StateArrays:
-        """What is counted, for compiled code."""
+        """The counters, for compiled code."""
         return StateArrays(self.floats, self.ints, self.stats, self.bins)
 
     def go_on(
@@ -101,7 +101,7 @@ class State:
         return EventLog(self.departures[:departed], self.samples[:sampled], self.runs[:ran])
 
     def figures(self) -> dict[str, Any]:
-        """What was counted."""
+        """The counted figures, as `Result` takes them."""
         width, start = float(self.floats[places.BIN_WIDTH]), float(self.floats[places.START])
         seconds = float(self.floats[places.NOW]) - start
         return {

@@ -1,7 +1,7 @@
 """Drop boxes in a simulation: at the sources, set by the same rules as on Spark.
 
-Every tuple has a chance, by the seed; it is kept if that is below the share that is kept of its stream then. So
-what a smaller share keeps, a larger one keeps too.
+Every tuple has a random number, by the seed. It is kept if that is below the share that is kept of its stream at the
+time. So a larger share keeps every tuple that a smaller one keeps.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,14 @@ from penstock.simulator.course import Course
 from penstock.simulator.layout.arrivals import Feed
 
 LATELY_S = 5.0
+"""Rates are measured over so many seconds."""
 CHANCES = 5
-"""Apart from other random numbers of the same seed."""
+"""Keeps these random numbers apart from others of the same seed."""
 
 
 @dataclass(frozen=True)
 class Shed:
-    """What was dropped: tuples of each stream, and from when on which share of them was kept."""
+    """What was shed: tuples dropped of each stream, and the shares kept, each from a time on."""
 
     dropped: Mapping[str, int]
     offered: Mapping[str, int]
@@ -31,7 +32,7 @@ class Shed:
 
 
 class Thinning:
-    """Watches the load and the memory, and takes tuples out of what is still to arrive."""
+    """Sheds load: watches load and memory, and drops tuples before they arrive."""
 
     def __init__(self, net: Network, feed: Feed, limit: float, rules: SheddingRules | None, seed: int) -> None:
         self._net, self._feed, self._limit = net, feed, limit
@@ -43,10 +44,10 @@ class Thinning:
         self._decided = 0
         self.history: list[tuple[float, Mapping[str, float]]] = []
 
-    def look(
+    def check(
         self, reading: IntervalStatistics, known: Mapping[str, float], until: float, courses: Iterable[Course]
     ) -> None:
-        """Decide from what was read and is known of selectivities, and thin what arrives before `until`."""
+        """Set the drop boxes by the current load and memory, and drop tuples that arrive before `until`."""
         arrived = int(np.searchsorted(self._feed.time, reading.now, "right"))
         measured = self._net.measured(rates=self._rates(reading.now, arrived), selectivities=dict(known))
         load = network_load(measured).plans_for(np.ones(len(self._names)))
@@ -69,7 +70,7 @@ class Thinning:
         self._thin(until, list(courses))
 
     def _rates(self, now: float, arrived: int) -> dict[str, float]:
-        """Return what was offered lately, a second."""
+        """Return the recent rate offered by each stream, per second."""
         since = max(now - LATELY_S, float(self._feed.time[0]))
         first = int(np.searchsorted(self._feed.time, since))
         counts = np.bincount(self._offered[first:arrived], minlength=len(self._names))
@@ -77,7 +78,7 @@ class Thinning:
         return {name: max(count, 0.1) / seconds for name, count in zip(self._names, counts.tolist(), strict=True)}
 
     def _thin(self, until: float, courses: list[Course]) -> None:
-        """Decide about the tuples that arrive up to a time, but for those that a course has let in already."""
+        """Drop tuples that arrive up to a time, except those that a run has already admitted."""
         feed = self._feed
         first = max(self._decided, *(course.arrived for course in courses))
         end = max(int(np.searchsorted(feed.time, until, "right")), first)
@@ -93,7 +94,7 @@ class Thinning:
 
     @property
     def shed(self) -> Shed:
-        """What came of it."""
+        """What was shed so far."""
         offered = np.bincount(self._offered, minlength=len(self._names))
         kept = np.bincount(self._feed.stream, minlength=len(self._names) + 1)
         return Shed(

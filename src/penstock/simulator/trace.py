@@ -10,7 +10,7 @@ from penstock.network import Number
 
 
 @dataclass(frozen=True)
-class Departure:
+class FractionalDeparture:
     """Part of an input tuple leaves a query, as a result (`amount` above 0) or discarded (0)."""
 
     time: Number
@@ -35,7 +35,7 @@ class Departure:
 
 
 @dataclass(frozen=True)
-class Run:
+class ServedRun:
     """What was chosen, and when it ran."""
 
     start: Number
@@ -44,7 +44,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Sample:
+class MemorySample:
     """Queue memory at an instant: after arrivals and completions, and after the dispatch that followed."""
 
     time: Number
@@ -53,15 +53,15 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Trace:
+class FractionalTrace:
     """The course of a run."""
 
-    samples: tuple[Sample, ...]
-    departures: tuple[Departure, ...]
-    runs: tuple[Run, ...]
+    samples: tuple[MemorySample, ...]
+    departures: tuple[FractionalDeparture, ...]
+    runs: tuple[ServedRun, ...]
 
     @cached_property
-    def results(self) -> tuple[Departure, ...]:
+    def results(self) -> tuple[FractionalDeparture, ...]:
         """The departures that are results."""
         return tuple(departure for departure in self.departures if departure.amount > 0)
 

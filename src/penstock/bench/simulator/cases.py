@@ -60,7 +60,7 @@ SIZES: Mapping[bool, tuple[Size, ...]] = {False: FULL, True: QUICK}
 
 
 @dataclass(frozen=True)
-class Case:
+class TimingCase:
     """One timing, `repeats` times."""
 
     system: System
@@ -74,7 +74,7 @@ class Case:
         return f"{self.policy}, {self.size.queries:,} queries, {self.system}"
 
 
-def cases(sizes: tuple[Size, ...]) -> list[Case]:
+def cases(sizes: tuple[Size, ...]) -> list[TimingCase]:
     """Return all cases that are timed at all; without SimPy those of the others."""
     return [each for size in sizes for each in _of_size(size) if each.repeats]
 
@@ -84,7 +84,7 @@ def has_simpy() -> bool:
     return find_spec("simpy") is not None
 
 
-def _of_size(size: Size) -> Iterator[Case]:
+def _of_size(size: Size) -> Iterator[TimingCase]:
     modelled: tuple[str, ...] = ()
     if has_simpy():
         from penstock.bench.simulator.simpy_model import MODELLED
@@ -92,11 +92,11 @@ def _of_size(size: Size) -> Iterator[Case]:
         modelled = MODELLED
     for policy in NAMES:
         required = policy in AGED or (policy in RANKED and size.queries <= 500)
-        yield Case("compiled", policy, size, size.repeats if required else size.others)
+        yield TimingCase("compiled", policy, size, size.repeats if required else size.others)
         if policy in AGED:
-            yield Case("scan", policy, size, 1)
+            yield TimingCase("scan", policy, size, 1)
         if policy in modelled:
-            yield Case(
+            yield TimingCase(
                 "simpy", policy, size, size.repeats if policy in RANKED and required else min(1, size.others)
             )
-        yield Case("plain", policy, size, min(1, size.others))
+        yield TimingCase("plain", policy, size, min(1, size.others))

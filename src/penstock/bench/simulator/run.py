@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.bench.machine import described
 from penstock.bench.simulator import memory
-from penstock.bench.simulator.cases import SIZES, Case, cases, has_simpy
+from penstock.bench.simulator.cases import SIZES, TimingCase, cases, has_simpy
 from penstock.bench.simulator.claims import comparisons
 from penstock.bench.simulator.timing import LOAD, POPULATION, Timing, queries, timed
 
@@ -29,7 +29,7 @@ def measured(*, quick: bool, on_stage: OnStage) -> dict[str, Any]:
     on_stage("compiling: a minute the first time", 0.0)
     warm_up(planned)
     given = {size.queries: queries(size.queries) for size in sizes}
-    found: dict[Case, list[Timing]] = {case: [] for case in planned}
+    found: dict[TimingCase, list[Timing]] = {case: [] for case in planned}
     turns = [
         case for turn in range(max(case.repeats for case in planned)) for case in planned if turn < case.repeats
     ]
@@ -57,14 +57,14 @@ def measured(*, quick: bool, on_stage: OnStage) -> dict[str, Any]:
     }
 
 
-def warm_up(planned: list[Case]) -> None:
+def warm_up(planned: list[TimingCase]) -> None:
     """Run every case that will be timed on a few queries: what is to be compiled is compiled then."""
     few = queries(WARM_QUERIES)
     for case in {(case.system, case.policy): case for case in planned}.values():
         timed(case, few, WARM_PACKETS)
 
 
-def _figures(case: Case, timings: list[Timing]) -> dict[str, Any]:
+def _figures(case: TimingCase, timings: list[Timing]) -> dict[str, Any]:
     rates = [each.rate for each in timings]
     return {
         "policy": case.policy,

@@ -46,7 +46,7 @@ class Server:
     """Number and arrival of the tuples that wait."""
 
 
-class Waiting(Protocol):
+class ReadyServers(Protocol):
     """Which servers have something to do, and which of them is the best."""
 
     def begin(self, server: Server) -> None:
@@ -156,7 +156,7 @@ class Model:
         servers = servers_of(net, policy)
         stream = net.streams[0].name
         self.entered = [server for edge, server in zip(net.edges, servers, strict=True) if edge.source == stream]
-        self.waiting: Waiting = _waiting(policy, servers)
+        self.waiting: ReadyServers = _ready_servers(policy, servers)
         self.idle: simpy.Event | None = None
         self.over = False
         self.decisions = 0
@@ -238,7 +238,7 @@ def servers_of(net: Network, policy: Policy) -> list[Server]:
     return servers
 
 
-def _waiting(policy: Policy, servers: Sequence[Server]) -> Waiting:
+def _ready_servers(policy: Policy, servers: Sequence[Server]) -> ReadyServers:
     if TURNS in policy.factors:
         return InTurn(servers)
     alike = len({server.static for server in servers}) == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from penstock.bench.simulator.cases import Case
+from penstock.bench.simulator.cases import TimingCase
 from penstock.network import Network
 from penstock.policies import Unit, policy_named
 from penstock.simulator.plain import Plain
@@ -41,7 +41,7 @@ def queries(count: int) -> Population:
     return population(POPULATION, queries=count, load=LOAD)
 
 
-def timed(case: Case, given: Population, packets: int | None = None) -> Timing:
+def timed(case: TimingCase, given: Population, packets: int | None = None) -> Timing:
     """Run a case once on its queries."""
     count = packets or case.size.packets(case.system, case.policy)
     arrivals = given.times(SEED, count=count)

@@ -5,7 +5,7 @@ from functools import partial
 from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network, NetworkBuilder, Number
 from penstock.policies import POLICIES, Policy
-from penstock.simulator import JC03, Trace, run_fractional
+from penstock.simulator import JC03, FractionalTrace, run_fractional
 
 PAPER, EXAMPLE = "JC03", "Table 2"
 ARRIVALS = {"stream 1": [1, 3, 10], "stream 2": [2, 3]}
@@ -56,7 +56,7 @@ def _cells(name: str, policy: Policy, queue: str, latency: dict[int, str], throu
     ]
 
 
-def _latency(trace: Trace, time: int) -> Number:
+def _latency(trace: FractionalTrace, time: int) -> Number:
     """The latency of the output at `time`; an impossible one, -1, if there is none."""
     return next((result.response for result in trace.results if result.time == time), -1)
 

@@ -10,7 +10,7 @@ from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import P04, run_fractional
-from penstock.simulator.trace import Trace
+from penstock.simulator.trace import FractionalTrace
 
 PAPER, EXAMPLE, TWICE = "P04", "Table 1.1", "§1.3"
 TIMES = range(6)
@@ -48,11 +48,11 @@ def section_1_3() -> list[ExampleCell]:
     ]
 
 
-def _growth(trace: Trace) -> Callable[[int], Number]:
+def _growth(trace: FractionalTrace) -> Callable[[int], Number]:
     return lambda t: trace.queue_at(t) - trace.queue_at(t - 1)
 
 
-def _others(trace: Trace) -> Callable[[int], Number]:
+def _others(trace: FractionalTrace) -> Callable[[int], Number]:
     leaf = network().operators[0].name
     return lambda t: sum(run.units != (leaf,) for run in trace.runs if run.start < t)
 

@@ -106,7 +106,7 @@ def oldest_unit(units: Records, time: Floats) -> int:
 
 
 @compiled
-def looked_at(units: Records, clusters: Records, lists: Ints, fagin: bool) -> int:
+def candidates_seen(units: Records, clusters: Records, lists: Ints, fagin: bool) -> int:
     """Return how many candidates a search on one processor computes priorities for (SCLP08 §6.2).
 
     One a cluster that waits; or, by Fagin's algorithm, those seen in the list by static part and in the list by

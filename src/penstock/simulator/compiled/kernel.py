@@ -17,7 +17,7 @@ from penstock.simulator.compiled.bundles import (
     StateArrays,
     UnitArrays,
 )
-from penstock.simulator.compiled.choosers import best_unit, looked_at, oldest_unit
+from penstock.simulator.compiled.choosers import best_unit, candidates_seen, oldest_unit
 from penstock.simulator.compiled.compile import compiled, inlined, lean
 from penstock.simulator.compiled.foresight import foresee_all, foreseen, foresight_of
 from penstock.simulator.compiled.intrinsics import borrowed
@@ -66,7 +66,7 @@ from penstock.simulator.compiled.serving import (
     tell_servers,
 )
 from penstock.simulator.compiled.tournament import place_all, place_unit
-from penstock.simulator.compiled.units import limit_of, look, with_setup
+from penstock.simulator.compiled.units import limit_of, refresh, with_setup
 
 
 @compiled
@@ -154,8 +154,7 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
 
                 # Let it pass the operators of the unit, depth first.
                 start, spent = floats[NOW], 0.0
-                lefts = todos = 0
-                step = entries[entry].step
+                step, lefts, todos = entries[entry].step, 0, 0
                 while True:
                     edge = steps[step].edge
                     operator = edges[edge].operator
@@ -270,7 +269,7 @@ def rank_changed(sim: Simulation, nodes: Records, now: float) -> None:
     for place in range(changed):
         unit = changed_units[place]
         units[unit].dirty = 0
-        ints[WAITING] += look(sim.network, sim.arrivals.numbers, nodes, plan, unit)
+        ints[WAITING] += refresh(sim.network, sim.arrivals.numbers, nodes, plan, unit)
         if plan.ranking.chooser != ORDER and units[unit].waiting:
             static, cost = units[unit].static, units[unit].cost
             if plan.policy.oracle:
@@ -324,6 +323,6 @@ def overhead(plan: PlanArrays, options: RunOptions, lists: Ints, waiting: int) -
     lost = options.setup
     if options.decision > 0.0:
         if len(plan.units.clusters) > 0:
-            waiting = looked_at(plan.units.units, plan.units.clusters, lists, options.fagin)
+            waiting = candidates_seen(plan.units.units, plan.units.clusters, lists, options.fagin)
         lost += options.decision * (2 * waiting - 1)
     return lost

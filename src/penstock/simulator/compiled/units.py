@@ -50,7 +50,7 @@ def limit_of(options: RunOptions, waiting: int) -> float:
 
 
 @lean
-def look(network: NetworkArrays, numbers: Ints, nodes: Records, plan: PlanArrays, unit: int) -> int:
+def refresh(network: NetworkArrays, numbers: Ints, nodes: Records, plan: PlanArrays, unit: int) -> int:
     """See what waits at a unit; return by how many the units with something to do have changed."""
     edges, streams, lists = network.edges, network.streams, network.lists
     units, entries, clusters = plan.units.units, plan.units.entries, plan.units.clusters
