@@ -107,7 +107,7 @@ def test_small_changes_leave_the_orders_alone():
         shop.work()
         shop.engine.learn({})
     assert shop.orders == before
-    assert shop.engine.planner.changes == []
+    assert shop.engine.planner.take_changes() == []
 
 
 def test_a_stream_without_rows_is_probed_first():
