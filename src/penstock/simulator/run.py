@@ -142,7 +142,7 @@ class SimulationRun:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether nothing is charged, learnt or recorded that lanes do not know."""
+        """Whether only options are used that lanes support."""
         options = self.options
         charged = options.setup_cost > 0 or options.decision_cost > 0
         asked = options.detail or options.adaptive is not None or options.attributes is not None
@@ -185,7 +185,7 @@ class SimulationRun:
         )
 
     def _load(self) -> float | None:
-        """What share of the processor the arrivals need, by the rates they really have."""
+        """Return the share of the processor that the arrivals need, by their actual rates."""
         last = max(float(times[-1]) for times in self.times.values() if len(times))
         first = min(float(times[0]) for times in self.times.values() if len(times))
         if last == first:
@@ -198,7 +198,7 @@ class SimulationRun:
     # Memory -------------------------------------------------------------------------------------------------
 
     def _check_room(self) -> None:
-        """Refuse what cannot fit before it starts: arrivals, and every event where they are to be kept."""
+        """Raise if the arrivals, and all events where they are kept, would not fit in memory."""
         tuples = sum(map(len, self.times.values()))
         columns = 0 if self.options.attributes is None else self.options.attributes.columns
         needed = tuples * (8 * 8 + 8 * columns)
