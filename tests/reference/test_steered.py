@@ -62,16 +62,16 @@ def test_same_to_the_last_bit(seed):
     got = [(t, names[int(q)], int(n), r, h) for t, q, n, r, h in state.detail().departures]
     assert got == [tuple(departure) for departure in expected.departures]
     assert [start for start, _ in state.detail().runs.tolist()] == [start for start, _ in expected.runs]
-    # what was read at each look, beside the departures themselves
+    # what was read at each sample, beside the departures themselves
     assert sum(each.results.count for each in readings) == len(expected.departures)
     since = -math.inf
-    for look in readings:
-        left = [each for each in expected.departures if since < each.time <= look.now]
-        if all(each.time not in (since, look.now) for each in left):
-            assert look.results.count == len(left)
-            assert look.results.max_response == max((each.response for each in left), default=0.0)
-            assert look.results.squared_slowdown == pytest.approx(sum(each.slowdown**2 for each in left))
-        since = look.now
+    for sample in readings:
+        left = [each for each in expected.departures if since < each.time <= sample.now]
+        if all(each.time not in (since, sample.now) for each in left):
+            assert sample.results.count == len(left)
+            assert sample.results.max_response == max((each.response for each in left), default=0.0)
+            assert sample.results.squared_slowdown == pytest.approx(sum(each.slowdown**2 for each in left))
+        since = sample.now
     assert readings[-1].waiting == 0
     for operator in net.operators:
         work = readings[-1].operators[operator.name]

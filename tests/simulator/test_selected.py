@@ -30,7 +30,7 @@ def test_one_candidate_is_that_policy(four, policy):
     assert chosen.chosen.shares == {policy: 1.0}
     for name in ("outputs", "avg_response", "max_slowdown", "peak_memory", "mean_memory"):
         assert chosen.metrics[name] == pytest.approx(alone.metrics[name], rel=1e-12)
-    counted = sum(look.interval.results.count for look in chosen.chosen.looks)
+    counted = sum(sample.interval.results.count for sample in chosen.chosen.looks)
     after = [time for time in alone.series["time"] if time > chosen.chosen.looks[-1].time]
     assert counted <= alone.metrics["outputs"]
     assert counted == alone.metrics["outputs"] or after
@@ -65,7 +65,7 @@ def test_foresight_knows_what_is_best_before_it_tried(four, many):
 def test_goals_that_change(many):
     selection = ps.Selection("latency", candidates=("fifo", "hr"), changes=[(20.0, "minimize max_response")])
     chosen = ps.simulate(*many, selection, seed=5).chosen
-    assert {look.policy for look in chosen.looks if 4 < look.time <= 20} == {"hr"}
+    assert {sample.policy for sample in chosen.looks if 4 < sample.time <= 20} == {"hr"}
     assert chosen.looks[-1].policy == "fifo"
     assert str(chosen.goals) == "minimize max_response 1"
 
@@ -76,7 +76,7 @@ def test_queries_weigh(many):
     cheap = min(names, key=net.T)
     only = ", ".join(["latency", *(f"weigh {name} 0" for name in names if name != cheap)])
     run = ps.simulate(net, times, ps.Selection(only, candidates=("fifo",)), seed=5)
-    counted = sum(look.interval.results.count for look in run.chosen.looks)
+    counted = sum(sample.interval.results.count for sample in run.chosen.looks)
     assert counted == pytest.approx(run.per_query[cheap]["outputs"], abs=3)
     assert run.chosen.values()["avg_response"] == pytest.approx(run.per_query[cheap]["avg_response"], rel=0.05)
 
@@ -86,7 +86,7 @@ def test_drifting_selectivities_are_learnt():
     times = {"s": np.arange(4000) / 40.0}
     swapped = {net.operators[0].name: 0.1, net.operators[1].name: 0.9}
     run = ps.simulate(net, times, "hr", seed=5, drifts=[(50.0, swapped)])
-    half = [look.interval for look in run.chosen.looks if look.time <= 50]
+    half = [sample.interval for sample in run.chosen.looks if sample.time <= 50]
     before, after = half[-1].queries, run.chosen.looks[-1].interval.queries
     first, second = (query.name for query in net.queries)
     assert before[first].count == pytest.approx(1800, abs=60)

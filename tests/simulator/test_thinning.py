@@ -13,7 +13,7 @@ BUSY_S, CALM_S = 100.0, 60.0
 
 
 def joined():
-    """Two streams of which one is dearer, their pairs within two seconds, and more above."""
+    """Two streams of which one is more expensive, their pairs within two seconds, and more above."""
     build = NetworkBuilder()
     left, right = build.stream("left", rate=40), build.stream("right", rate=40)
     one = build.operator("one", left, cost=4.0, selectivity=0.5)
@@ -60,8 +60,8 @@ def test_the_load_is_brought_down_and_the_rate_is_as_predicted(overloaded, thinn
     assert history
     begun = thinned.shed.history[0][0]
     assert begun < 10
-    looks = [look.interval for look in thinned.chosen.looks if begun + 20 < look.time <= BUSY_S]
-    rate = sum(each.results.count for each in looks) / sum(each.seconds for each in looks)
+    samples = [sample.interval for sample in thinned.chosen.looks if begun + 20 < sample.time <= BUSY_S]
+    rate = sum(each.results.count for each in samples) / sum(each.seconds for each in samples)
     times = [*(time for time, _ in thinned.shed.history if time < BUSY_S), BUSY_S]
     weights = np.diff(np.maximum(times, begun + 20))
     predicted = 0.0
@@ -69,7 +69,7 @@ def test_the_load_is_brought_down_and_the_rate_is_as_predicted(overloaded, thinn
         slower = net.measured(rates={each.name: float(each.rate) * keep[each.name] for each in net.streams})
         predicted += weight * float(slower.rates[net.queries[0].root])
     assert rate == pytest.approx(predicted / weights.sum(), rel=0.1)
-    assert max(each.peak for each in looks) < 400
+    assert max(each.peak for each in samples) < 400
 
 
 def test_back_to_none_without_flapping(thinned):

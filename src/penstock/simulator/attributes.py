@@ -1,4 +1,4 @@
-"""Fates that follow from what is in the tuples, instead of chance."""
+"""Fates that follow from the attributes of tuples, instead of chance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ class Ranged(Protocol):
 
 @dataclass(frozen=True)
 class Attributes:
-    """Attributes of the tuples of each stream, a row a tuple, from 0 to below 1; and who looks at which.
+    """Attributes of the tuples of each stream, one row per tuple, from 0 to below 1; and the predicates on them.
 
     An operator with a predicate passes a tuple by its attribute, the others by chance. So data can drift
-    (SCLP08 §9.5), and two operators can look at the same attribute.
+    (SCLP08 §9.5), and two operators can depend on the same attribute.
     """
 
     values: Mapping[str, npt.NDArray[np.float64]]
@@ -40,7 +40,7 @@ class Attributes:
         return max((array.shape[1] for array in self.values.values()), default=0)
 
     def check(self, net: Network, times: Mapping[str, npt.NDArray[np.float64]]) -> None:
-        """Raise unless there is a row for every arrival, and every predicate is of an operator that can look."""
+        """Raise unless every arrival has a row, and every predicate belongs to an operator that filters."""
         for stream, array in self.values.items():
             net.stream(stream)
             if array.ndim != 2 or len(array) != len(times.get(stream, ())):

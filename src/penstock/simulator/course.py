@@ -12,7 +12,7 @@ from penstock.policies import Policy
 from penstock.qos import Computed, IntervalStatistics, OperatorWork, QueueSize, ResultSums
 from penstock.simulator.compiled import ages, places, records
 from penstock.simulator.compiled.ages import measure
-from penstock.simulator.compiled.bundles import RunOptions
+from penstock.simulator.compiled.bundles import KernelOptions
 from penstock.simulator.compiled.records import NONE
 from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.layout.lists import Lists
@@ -35,7 +35,7 @@ class Course:
         lists: Lists,
         policies: Mapping[str, Policy],
         make: Callable[[Wiring, Policy, Lists], PolicyLayout],
-        options: Mapping[str, RunOptions],
+        options: Mapping[str, KernelOptions],
         bins: int,
     ) -> None:
         self.net: Network = wiring.net

@@ -1,7 +1,7 @@
 """The fractional engine: any policy, any network, any arrivals, in exact fractions of tuples.
 
 It is the papers' own model, small enough to check by hand: a tuple is a page, half of it can be filtered out,
-and time moves from event to event. Numbers are fractions, so a printed digit is met or missed, never nearly so.
+and time moves from event to event. Numbers are fractions, so a printed digit is matched exactly or not at all.
 For speed there is the compiled simulator; this one is for examples, theorems and as a reference.
 """
 
@@ -31,11 +31,11 @@ def run_fractional(
     memory: Number | None = None,
     setup_cost: Number = 0,
 ) -> FractionalTrace:
-    """Run `policy` on `net` until every arrival is served, and return what happened.
+    """Run `policy` on `net` until every arrival is served, and return a trace of the run.
 
     `arrivals` are times for each stream, ascending. Tuples are numbered from 0 in the order of arrival, across
     streams in the order of the network. `memory` is the limit of a threshold policy; `setup_cost` is c0, paid
-    once a run.
+    once per run.
 
     >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
     >>> fates = {("q2.o1", 0): 0, ("q2.o1", 1): 1, ("q2.o1", 2): 0}
@@ -110,7 +110,7 @@ class _Engine:
         return Waiting(oldest.arrival, oldest.number, length, batch, self.setup_cost)
 
     def _foresee(self, unit: Unit) -> tuple[Number, Number | None]:
-        """Static part and cost by what the waiting tuples will really produce, and the time all of them need."""
+        """Return static part and cost by the real results of the waiting tuples and the time they need."""
         policy = self.scheduler.policy
         ways = {features.query: features for features in unit.path_features}
         made = dict.fromkeys(ways, Fraction(0))
@@ -153,7 +153,7 @@ class _Engine:
     def _serve_load(
         self, unit: Unit, edge: Edge, room: Fraction | None, time: Fraction | None
     ) -> tuple[Fraction, Fraction]:
-        """Serve the oldest portion of a queue, or what of it fits; return how much, and how long it took."""
+        """Serve the oldest portion of a queue, or the part that fits; return the amount and the time it took."""
         load = self._take(edge, room)
         head = load[0]
         through = unit.through if head.through is None else head.through
@@ -216,7 +216,7 @@ class _Engine:
         self.now = time
 
     def _settle(self) -> None:
-        """Admit what has arrived by now, and look at the queues."""
+        """Admit what has arrived by now, and sample the queues."""
         while self.pending and self.pending[-1][0] <= self.now:
             arrival, number, stream = self.pending.pop()
             for edge in self.net.out_edges.get(stream, ()):

@@ -1,4 +1,4 @@
-"""What a run is given: arrival times and fates, checked before anything starts."""
+"""Inputs of the fractional engine: arrival times and fates, checked before a run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -11,7 +11,7 @@ Fates = Mapping[tuple[str, int], Number]
 
 
 def checked_fates(net: Network, fates: Fates, tuples: int) -> dict[tuple[str, int], Fraction]:
-    """Return the fates in fractions, or raise if one is of an operator or a tuple that is not there."""
+    """Return the fates in fractions, or raise if an operator or a tuple does not exist."""
     found = {}
     for key, made in fates.items():
         if not isinstance(key, tuple) or len(key) != 2:

@@ -19,7 +19,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Selectivities are learnt while it runs (SCLP08 §6.3): s ← (1 − α) s + α · outputs ÷ inputs of a window."""
+    """Learn selectivities during the run (SCLP08 §6.3): s ← (1 − α) s + α · outputs ÷ inputs of a window."""
 
     alpha: float = 0.175
     window: int = 100
@@ -56,7 +56,7 @@ class SimulationKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options of `simulate`, checked one by one; what they mean is said there."""
+    """The options of `simulate`, with defaults and checks; their meaning is explained there."""
 
     setup_cost: float = 0.0
     memory: float | None = None
@@ -115,7 +115,7 @@ class SimulationOptions:
 
 
 def whole_number(value: object, what: str, least: int = 0) -> int:
-    """Return a whole number, or raise if it is none or too small."""
+    """Return `value` as a whole number, or raise if it is not one or is too small."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**63:
         raise PolicyError(f"{what} must be a whole number from {least} on, not {value!r}")
     return int(value)

@@ -1,4 +1,4 @@
-"""What becomes of tuples that pass operators: how long it takes, what waits where, what leaves."""
+"""The passage of tuples through operators: the time it takes, what waits where, what leaves."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from penstock.network import Edge, Network, exact
 
 @dataclass(frozen=True)
 class Portion:
-    """What is left of an input tuple in a queue.
+    """The part of an input tuple that waits in a queue.
 
     If it was begun and interrupted, `done` is the time spent on it and `through` where it was going: it is
-    finished as it was begun, whichever unit takes it up again. `alone` is the time it would have taken so far,
-    had nothing else been there.
+    finished as it was begun, whichever unit takes it up again. `alone` is the time it would have taken so far
+    alone on the processor.
     """
 
     arrival: Fraction
@@ -32,7 +32,7 @@ class Portion:
 
 @dataclass(frozen=True)
 class Passage:
-    """What becomes of portions that pass a unit: how long it takes, what waits where, what leaves."""
+    """The passage of portions through a unit: the time it takes, what waits where, what leaves."""
 
     time: Fraction
     waiting: list[tuple[Edge, Portion]]
@@ -71,7 +71,7 @@ class Operators:
         return replace(passage, time=time)
 
     def _charged(self, amount: Fraction) -> Fraction:
-        """How many tuples' cost is paid for `amount` of them."""
+        """Return the number of tuples whose cost is charged for `amount`."""
         return Fraction(math.ceil(amount)) if self.whole_tuples else amount
 
     def _processed(self, edge: Edge, portion: Portion, cost: Fraction) -> Portion:

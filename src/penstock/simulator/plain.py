@@ -1,7 +1,7 @@
-"""The plain reference: what `simulate` does, in Python, one thing after the other, without a thought for speed.
+"""The plain reference: `simulate` in simple Python, without regard for speed.
 
-Decisions are those of `penstock.policies.Scheduler`, a scan of every unit. Tests hold the compiled simulator to
-this to the last bit; benchmarks compare their speed.
+Decisions are those of `penstock.policies.Scheduler`, a scan of every unit. Tests compare the
+compiled simulator with it to the last bit; benchmarks compare their speed.
 """
 
 from bisect import insort
@@ -17,7 +17,7 @@ STEP, OTHER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 
 
 class PlainTuple(NamedTuple):
-    """A tuple on its way: its number (of its last part), its identity, and the time it would have taken alone."""
+    """A tuple: its number (of its last part), its identity, and the time it would have taken alone."""
 
     number: int
     identity: int
@@ -94,7 +94,7 @@ class Plain:
     # What the scheduler sees --------------------------------------------------------------------------------
 
     def look(self, unit: Unit) -> Waiting | None:
-        """See what waits at a unit."""
+        """Return what waits at a unit, or None."""
         ready = [self.queues[edge][0] for edge in unit.entries if self.ready(edge)]
         if not ready:
             return None
@@ -105,11 +105,11 @@ class Plain:
         return Waiting(self.times[oldest.number], oldest.number, length, batch, self.setup_cost)
 
     def length(self, unit: Unit) -> int:
-        """Count what waits at a unit."""
+        """Return how many tuples wait at a unit."""
         return sum(len(self.queues[edge]) for edge in unit.entries)
 
     def ready(self, edge: Edge) -> bool:
-        """See whether the head of a queue may be served: at a blocking join only in the order of time."""
+        """Return whether the head of a queue may be served: at a blocking join only in the order of time."""
         queue, join = self.queues[edge], self.net.operator_by_name[edge.target]
         if not queue or not (self.blocking and join.windows):
             return bool(queue)
@@ -119,20 +119,20 @@ class Plain:
         return (queue[0].number, edge.port) < (self.queues[other][0].number, other.port)
 
     def over(self, edge: Edge) -> bool:
-        """See whether nothing will come through a queue any more."""
+        """Return whether no tuple can come through a queue any more."""
         if self.queues[edge] or any(name == edge.source for _, _, name in self.coming):
             return False
         return all(self.over(below) for below in self.net.in_edges.get(edge.source, ()))
 
     def candidates(self) -> int:
-        """Count what a search compares: units with something to do, or clusters of them."""
+        """Count the candidates of a search: units that have work, or clusters of them."""
         waiting = [unit for unit in self.scheduler.units if self.look(unit)]
         if self.scheduler.policy.clusters is None:
             return len(waiting)
         return len({unit.cluster for unit in waiting})
 
     def foresee(self, unit: Unit) -> tuple[Number, Number | None]:
-        """Rank a unit by what its waiting tuples will really bring and the time they need (SCLP08 §9.1.11)."""
+        """Rank a unit by the real results of its waiting tuples and the time they need (SCLP08 §9.1.11)."""
         policy, length = self.scheduler.policy, self.length(unit)
         made = {way.query: 0 for way in unit.path_features}
         time = 0.0
@@ -196,7 +196,7 @@ class Plain:
         self.samples.append((self.now, self.level))
 
     def stops(self, edge: Edge) -> bool:
-        """See whether every tuple waits before this queue's operator."""
+        """Return whether every tuple waits before this queue's operator."""
         return self.blocking and bool(self.net.operator_by_name[edge.target].windows)
 
     def processed(self, edge: Edge, item: PlainTuple, for_real: bool = True) -> list[PlainTuple]:

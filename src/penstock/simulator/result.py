@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: metrics over all results, per query, per class, and over time."""
+"""The result of a simulation: metrics over all results, per query, per class, and over time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,14 +45,14 @@ METRICS = (
 
 @dataclass(frozen=True)
 class EventLog:
-    """Every event of a run: only on request, for it takes memory."""
+    """Every event of a run: only on request, because it takes memory."""
 
     departures: Floats
-    """A row a result: time, place of the query, number of the tuple, response, slowdown."""
+    """One row per result: time, place of the query, number of the tuple, response, slowdown."""
     memory: Floats
     """Queue memory after each instant at which it changed: time, memory."""
     runs: Floats
-    """A row a decision: time, place of the chosen unit."""
+    """One row per decision: time, place of the chosen unit."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class Result:
 
     `metrics` are over all results, `per_query` those of each query, `series` the same over time, in intervals of
     equal length. Response is departure − arrival; slowdown that ÷ ideal time; ℓ2 is the square root of the sum of
-    squares (SCLP08 §2, §4). Memory is that of all queues, looked at whenever it changes. Throughput is results per
-    second; its burstiness the most in an interval ÷ the mean.
+    squares (SCLP08 §2, §4). Memory is that of all queues, whenever it changes. Throughput is results per
+    second; its burstiness is the maximum of an interval ÷ the average.
     """
 
     net: Network = field(repr=False)
     policy: str
     seed: int
     load: float | None
-    """The share of the processor that the arrivals need, by their mean rates."""
+    """The share of the processor that the arrivals need, by their average rates."""
     seconds: float
     """Virtual time, from the first arrival to the last result."""
     decisions: int
@@ -87,13 +87,13 @@ class Result:
     chosen: Chosen | None = field(default=None, repr=False)
     """How policies were chosen, if they were."""
     shed: "Shed | None" = field(default=None, repr=False)
-    """What was dropped, if something might be."""
+    """What was shed, if shedding was on."""
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Average, maximum and ℓ2 norm of response and slowdown; outputs, throughput, memory.
 
-        Without results there are no averages, and what would be one is missing.
+        Without results, averages are missing.
         """
         found = _figures(self.stats)
         counts = self.bins[:, COUNT]

@@ -17,7 +17,7 @@ from penstock.qos import Chosen, Selection
 from penstock.qos.settings import goals_among
 from penstock.shedding.controller import SheddingRules
 from penstock.simulator.compiled import places, records
-from penstock.simulator.compiled.bundles import RunOptions
+from penstock.simulator.compiled.bundles import KernelOptions
 from penstock.simulator.course import Course
 from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.layout.lanes import lanes_of
@@ -142,7 +142,7 @@ class SimulationRun:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether nothing is charged, learnt or recorded that lanes do not know."""
+        """Whether only options are used that lanes support."""
         options = self.options
         charged = options.setup_cost > 0 or options.decision_cost > 0
         asked = options.detail or options.adaptive is not None or options.attributes is not None
@@ -160,14 +160,14 @@ class SimulationRun:
             by_scan=self.options.by_scan,
         )
 
-    def run_options(self, saving: Saving | None) -> RunOptions:
+    def run_options(self, saving: Saving | None) -> KernelOptions:
         """Return the options of the compiled loop, with the thresholds of a policy that saves memory."""
         options = self.options
         kind, limit, threshold = _service(options.service)
         learn = options.adaptive or Adaptive()
         limits = Thresholds() if saving is None else saving.thresholds
         memory = limits.memory if options.memory is None or saving is None else options.memory
-        return RunOptions(
+        return KernelOptions(
             setup=options.setup_cost,
             service=kind,
             limit=limit,
@@ -185,7 +185,7 @@ class SimulationRun:
         )
 
     def _load(self) -> float | None:
-        """What share of the processor the arrivals need, by the rates they really have."""
+        """Return the share of the processor that the arrivals need, by their actual rates."""
         last = max(float(times[-1]) for times in self.times.values() if len(times))
         first = min(float(times[0]) for times in self.times.values() if len(times))
         if last == first:
@@ -198,7 +198,7 @@ class SimulationRun:
     # Memory -------------------------------------------------------------------------------------------------
 
     def _check_room(self) -> None:
-        """Refuse what cannot fit before it starts: arrivals, and every event where they are to be kept."""
+        """Raise if the arrivals, and all events where they are kept, would not fit in memory."""
         tuples = sum(map(len, self.times.values()))
         columns = 0 if self.options.attributes is None else self.options.attributes.columns
         needed = tuples * (8 * 8 + 8 * columns)

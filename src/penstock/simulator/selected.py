@@ -127,8 +127,8 @@ class Selected:
     def _learn(self) -> None:
         """Rank by the selectivities that were learnt.
 
-        What-if runs rank by the same estimates. The fates of their tuples follow the selectivities that the run had
-        since the last sample.
+        What-if runs rank by the same estimates. The fates of their tuples follow the selectivities that were
+        measured in the run since the last sample.
         """
         fresh, self._seen = self.real.work_since(self._seen)
         known, lately = self._estimates.values, {}

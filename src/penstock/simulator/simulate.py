@@ -26,32 +26,31 @@ def simulate(
     seed: int = 0,
     **options: Unpack[SimulationKeywords],
 ) -> Result:
-    """Run `policy` on `net` until every arrival is served, and return what came of it.
+    """Run `policy` on `net` until every arrival is served, and return the result.
 
     `arrivals` are times in seconds for each stream, ascending from 0. A tuple's fate at an operator is a hash of
     (seed, tuple, operator): every policy meets the same tuples. A run takes one tuple, unless `service` says
     otherwise, through the operators of its unit without stopping.
 
-    - `setup_cost`: c0, paid once a run; a policy reckons with it, unless it is ``plain()``.
+    - `setup_cost`: c0, paid once per run; policies count it in their priorities, unless they are ``plain()``.
     - `memory`: the limit of a threshold policy, and of shedding.
     - `blocking`: window joins take their inputs in the order of time, and wait while one is empty (BBDM03), unless
-      nothing will come through it any more.
-      Otherwise they take what is served, and results are the same pairs in another order; windows of rows then
-      hold the rows that were served last.
-    - `attributes`: what is in the tuples, for fates that follow from it.
+      nothing can come through it any more. Otherwise they take tuples as they are served: results are the same
+      pairs in another order, and windows of rows hold the rows that were served last.
+    - `attributes`: of tuples, for fates that follow from them.
     - `adaptive`: learn selectivities, and rank by them.
     - `decision_cost`: time of each priority computation and each comparison; `search` says how many there are
       (SCLP08 §6.2, §9.3).
     - `detail`: keep every departure, decision and change of memory.
-    - `by_scan`: look at every unit for every decision, as a comparison with the structures that do not; nothing
-      else changes.
+    - `by_scan`: compare all units for every decision, as a baseline for the structures that do not; results are
+      the same.
     - `drifts`: other selectivities from a time on, as (seconds, {operator: selectivity}).
     - `shed`: set drop boxes at the streams when the load stays above the headroom or memory is at its limit, and
-      open them again; looked at as often as a selection looks, every second. Or the `SheddingRules` for that.
-    - `weights`: of queries, by name; a gain counts so many times. A selection has them in its goals (`weigh`).
+      open them again; checked as often as a selection takes samples, every second. Or the `SheddingRules`.
+    - `weights`: of queries, by name; they multiply gains. A selection has them in its goals (`weigh`).
 
-    With a `Selection` for a policy, the policy is chosen while it runs, by what it comes to. Selectivities are
-    then learnt, and policies rank by what was learnt; with drifts or drop boxes alone, too.
+    With a `Selection`, the policy is chosen during the run, by measured statistics. Selectivities are then learnt,
+    and policies rank by the estimates. That is also so with drifts or drop boxes alone.
 
     >>> net = Network.chains([[(5.0, 1.0)], [(2.0, 0.33)]])
     >>> result = simulate(net, {"s": [0, 0, 0]}, "hnr", seed=3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.network import Network
 from penstock.simulator.compiled import kernel, places, records
-from penstock.simulator.compiled.bundles import GrowingArrays, RunOptions, Simulation, StateArrays
+from penstock.simulator.compiled.bundles import GrowingArrays, KernelOptions, Simulation, StateArrays
 from penstock.simulator.compiled.lanes import run_lanes
 from penstock.simulator.compiled.ranks import run_ranks
 from penstock.simulator.compiled.records import NONE
@@ -71,7 +71,7 @@ class State:
         return StateArrays(self.floats, self.ints, self.stats, self.bins)
 
     def go_on(
-        self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: PolicyLayout, options: RunOptions
+        self, feed: Feed, wiring: Wiring, lists: records.Ints, plan: PolicyLayout, options: KernelOptions
     ) -> int:
         """Run until the end, a change of mode or a pause; return which."""
         reason, grown = kernel.run(

@@ -1,7 +1,7 @@
 """Drop boxes in a simulation: at the sources, set by the same rules as on Spark.
 
-Every tuple has a random number, by the seed. It is kept if that is below the share that is kept of its stream at the
-time. So a larger share keeps every tuple that a smaller one keeps.
+Every tuple has a random number, by the seed. It is kept if that is below the share kept of its stream at the time.
+So a larger share keeps every tuple that a smaller one keeps.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What a run of the fractional engine leaves behind: queue memory at every instant, every result, every run."""
+"""The trace of a run of the fractional engine: queue memory over time, every departure, every run."""
 
 import math
 from bisect import bisect_right
@@ -36,7 +36,7 @@ class FractionalDeparture:
 
 @dataclass(frozen=True)
 class ServedRun:
-    """What was chosen, and when it ran."""
+    """The units that were chosen, and when they ran."""
 
     start: Number
     end: Number
@@ -54,7 +54,7 @@ class MemorySample:
 
 @dataclass(frozen=True)
 class FractionalTrace:
-    """The course of a run."""
+    """Everything that happened in a run of the fractional engine."""
 
     samples: tuple[MemorySample, ...]
     departures: tuple[FractionalDeparture, ...]
@@ -93,8 +93,8 @@ class FractionalTrace:
     def metrics(self) -> dict[str, float]:
         """Average, maximum and ℓ2 norm of response and slowdown over the results, outputs, memory.
 
-        A result that is a fraction of a tuple counts with its fraction. Without results only outputs and memory
-        are there.
+        A result that is a fraction of a tuple counts with its fraction. Without results there are only outputs
+        and memory.
         """
         outputs = sum(result.amount for result in self.results)
         metrics = {"outputs": float(outputs)}

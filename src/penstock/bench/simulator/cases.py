@@ -1,4 +1,4 @@
-"""What is timed: each policy on each number of queries, by each system, so many times."""
+"""The cases to time: each policy on each number of queries, by each system."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from penstock.policies import POLICIES
 System = Literal["compiled", "scan", "simpy", "plain"]
 
 RANKED = ("hr", "hnr", "srpt", "path_capacity", "chain", "greedy", "round_robin")
-"""Policies whose priorities do not grow with time: they are to be a hundred times as fast as SimPy."""
+"""Policies whose priorities do not grow with time: required to be 100 times as fast as SimPy."""
 AGED = ("fifo", "lsf", "brt", "bsd")
-"""Policies by age: they are to be faster than a scan, and not much slower with more queries."""
+"""Policies by age: required to be faster than a scan, and not much slower with more queries."""
 COMBINED = ("bsd.clustered(12)", "hnr.level('operator')")
 NAMES = (*POLICIES, *COMBINED)
 SLOWER = {"mtiq": 0.2, "threshold": 0.5, "hr_oracle": 0.1, "hnr_oracle": 0.1, "bsd.clustered(12)": 0.3}
-"""The share of the tuples that a slower policy gets, so that a timing takes less than a second for it, too."""
+"""Slower policies get this share of the tuples, so that a timing takes less than a second."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """So many queries, and how many tuples for each system: packets × queries, two packets at least."""
+    """A number of queries, and the tuples for each system: packets × queries, at least two packets."""
 
     queries: int
     compiled: int
@@ -29,9 +29,9 @@ class Size:
     simpy: int
     simpy_by_age: int
     repeats: int
-    """For what is required; at 5,000 queries a run is set up for seconds before its fraction of one is timed."""
+    """Of cases with a requirement. At 5,000 queries, set-up takes seconds and the timed part a fraction of one."""
     others: int
-    """For the rest of the policies, and for systems that have no requirement here."""
+    """Of other policies, and of systems without a requirement."""
 
     def packets(self, system: System, policy: str) -> int:
         """Return how many packets a timing takes."""
@@ -56,7 +56,7 @@ QUICK = (
     Size(5000, compiled=500_000, scan=10_000, simpy=30_000, simpy_by_age=10_000, repeats=1, others=0),
 )
 SIZES: Mapping[bool, tuple[Size, ...]] = {False: FULL, True: QUICK}
-"""By whether it is to be quick."""
+"""The full sizes, and the quick ones."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TimingCase:
 
 
 def cases(sizes: tuple[Size, ...]) -> list[TimingCase]:
-    """Return all cases that are timed at all; without SimPy those of the others."""
+    """Return all cases to time; without SimPy, those of the other systems."""
     return [each for size in sizes for each in _of_size(size) if each.repeats]
 
 

@@ -1,4 +1,4 @@
-"""What is required of the simulator."""
+"""The requirements on the simulator's speed and memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ ADVICE = "SimPy is not installed: pip install 'penstock[bench]'"
 
 
 def comparisons(rates: Sequence[Mapping[str, Any]], memory: Mapping[str, Any] | None) -> list[Comparison]:
-    """Return what is required beside what was measured: ratios of best timings, and the memory of a long run."""
+    """Compare requirements with measurements: ratios of best timings, and the memory of a long run."""
     claims = [
         Comparison(
             f"{policy}, {FEW} queries: rate ÷ SimPy's",
@@ -34,7 +34,7 @@ def comparisons(rates: Sequence[Mapping[str, Any]], memory: Mapping[str, Any] | 
             for claim, least, other in beside
         ]
     peak = None if memory is None else memory["peak_bytes"]
-    missing = "not asked for" if memory is None else "nobody counts memory here"
+    missing = "not asked for" if memory is None else "memory is not counted on this system"
     held = None if peak is None else peak / 1e9
     return [*claims, Comparison("a million packets, 500 queries: GB at most", "at most", MEMORY_GB, held, missing)]
 
@@ -48,7 +48,7 @@ def ratio(
 
 
 def rate(rates: Sequence[Mapping[str, Any]], policy: str, queries: int, system: str) -> float | None:
-    """Return decisions per second, the best; None if they were not measured."""
+    """Return the best decisions per second; None if not measured."""
     wanted = (policy, queries, system)
     found = (each["best"] for each in rates if (each["policy"], each["queries"], each["system"]) == wanted)
     return next(found, None)

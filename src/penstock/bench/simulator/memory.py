@@ -1,4 +1,4 @@
-"""A long run in a process of its own, which says how much memory it had at most: ``python -m`` this."""
+"""Peak memory of a long run, in a process of its own: ``python -m`` this."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def measured() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Do what the starter asks for."""
+    """Run the simulation that standard input specifies, and report it."""
     from penstock.simulator.simulate import simulate
 
     spec = json.load(sys.stdin)

@@ -12,17 +12,17 @@ from penstock.bench.simulator.claims import comparisons
 from penstock.bench.simulator.timing import LOAD, POPULATION, Timing, queries, timed
 
 TAKEN = "the best of a case's timings, all cases by turns"
-"""What else the machine does can only slow a case; medians are in the JSON document, too."""
+"""Other work on the machine can only slow a case. Medians are in the JSON document, too."""
 WARM_QUERIES, WARM_PACKETS = 5, 2
 
 OnStage = Callable[[str, float], object]
-"""Is told what goes on, and which share is done."""
+"""Called with the current stage, and the share that is done."""
 
 
 def measured(*, quick: bool, on_stage: OnStage) -> dict[str, Any]:
-    """Time everything and return it, as JSON has it.
+    """Time everything and return it for JSON.
 
-    Every case is timed once before one is timed again, so that what else the machine does hits all alike.
+    Every case is timed once before one is timed again, so that other work on the machine affects all alike.
     """
     sizes = SIZES[quick]
     planned = cases(sizes)
@@ -58,7 +58,7 @@ def measured(*, quick: bool, on_stage: OnStage) -> dict[str, Any]:
 
 
 def warm_up(planned: list[TimingCase]) -> None:
-    """Run every case that will be timed on a few queries: what is to be compiled is compiled then."""
+    """Run every case on a few queries, so that everything is compiled."""
     few = queries(WARM_QUERIES)
     for case in {(case.system, case.policy): case for case in planned}.values():
         timed(case, few, WARM_PACKETS)

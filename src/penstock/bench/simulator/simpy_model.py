@@ -1,8 +1,8 @@
-"""The same system as a SimPy model: what a person would write who knows SimPy well and wants it to be quick.
+"""The same system as a SimPy model, as someone would write it who knows SimPy well and wants it to be fast.
 
 A source puts each packet into every query's queue; a server takes the best waiting tuple by the policy, decides
 how far it gets, and holds it for that time with one timeout. Priorities that do not change are kept in a heap of
-the queues' heads, turns in a sorted list, ages are looked through with one NumPy expression. Queues are deques,
+the queues' heads, turns in a sorted list, ages are compared with one NumPy expression. Queues are deques,
 not stores, and a decision has one event: both are faster than what SimPy's resources would need.
 """
 
@@ -47,16 +47,16 @@ class Server:
 
 
 class ReadyServers(Protocol):
-    """Which servers have something to do, and which of them is the best."""
+    """The servers that have work, and the best of them."""
 
     def begin(self, server: Server) -> None:
-        """Take in a server whose queue was empty."""
+        """Add a server whose queue was empty."""
 
     def best(self, now: float) -> Server | None:
         """Return the server to run next, or None if nothing waits."""
 
     def taken(self, server: Server) -> None:
-        """See that the best one's first tuple was taken."""
+        """Update the best server after its first tuple was taken."""
 
 
 class ByRank:
@@ -70,7 +70,7 @@ class ByRank:
         self.heap: list[tuple[int, int, int]] = []
 
     def begin(self, server: Server) -> None:
-        """Take in a server whose queue was empty."""
+        """Add a server whose queue was empty."""
         heappush(self.heap, (self.rank[server.place], server.queue[0][0], server.place))
 
     def best(self, now: float) -> Server | None:
@@ -96,22 +96,22 @@ class ByAge:
         self.busy = 0
 
     def begin(self, server: Server) -> None:
-        """Take in a server whose queue was empty."""
+        """Add a server whose queue was empty."""
         self.oldest[self.row[server.place]] = server.queue[0][1]
         self.busy += 1
 
     def best(self, now: float) -> Server | None:
-        """Return the server with the highest priority; what is empty has minus infinity."""
+        """Return the server with the highest priority; empty ones have minus infinity."""
         return self.order[int((self.static * (now - self.oldest)).argmax())] if self.busy else None
 
     def taken(self, server: Server) -> None:
-        """Look at the next tuple's age from now on."""
+        """Use the next tuple's age from now on."""
         self.oldest[self.row[server.place]] = server.queue[0][1] if server.queue else np.inf
         self.busy -= not server.queue
 
 
 class InTurn:
-    """Servers in a cycle: a sorted list of those that have something to do."""
+    """Servers in a cycle: a sorted list of those that have work."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.servers = servers
@@ -119,11 +119,11 @@ class InTurn:
         self.last = -1
 
     def begin(self, server: Server) -> None:
-        """Take in a server whose queue was empty."""
+        """Add a server whose queue was empty."""
         insort(self.waiting, server.place)
 
     def best(self, now: float) -> Server | None:
-        """Return the next one behind the last."""
+        """Return the next server after the last one."""
         if not self.waiting:
             return None
         at = bisect_right(self.waiting, self.last)
@@ -219,7 +219,7 @@ class Model:
 def servers_of(net: Network, policy: Policy) -> list[Server]:
     """Return a server for each queue of the network, whose operators form rows without branches.
 
-    A path policy runs from a queue to the root; its servers behind the first operators never have anything to do.
+    A path policy runs from a queue to the root; its servers behind the first operators never have work.
     """
     places = {operator.name: place for place, operator in enumerate(net.operators)}
     servers = []

@@ -1,4 +1,4 @@
-"""One timing of each system: decisions, and the seconds they took, without what comes before the first."""
+"""Timing one run of a system: its decisions, and their seconds without the set-up."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ PATIENCE = 0.2
 
 @dataclass(frozen=True)
 class Timing:
-    """What one timing gave."""
+    """The result of one timing."""
 
     decisions: int
     seconds: float
@@ -37,7 +37,7 @@ class Timing:
 
 
 def queries(count: int) -> Population:
-    """Return so many queries."""
+    """Return a population of `count` queries."""
     return population(POPULATION, queries=count, load=LOAD)
 
 
@@ -65,7 +65,7 @@ def _simpy(net: Network, arrivals: Mapping[str, Any], policy: str) -> Timing:
 
 
 class _Enough(Exception):
-    """The plain reference has had its time."""
+    """The time of the plain reference is over."""
 
 
 class _Impatient(Plain):
@@ -92,7 +92,7 @@ def _plain(net: Network, arrivals: Mapping[str, Any], policy: str) -> Timing:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Time Python as `timeit` does: its collector would look through all that 5,000 queries are made of."""
+    """Time Python as `timeit` does: otherwise the garbage collector would walk all objects of 5,000 queries."""
     gc.disable()
     try:
         yield

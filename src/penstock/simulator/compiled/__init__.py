@@ -1,11 +1,11 @@
-"""The machine room of the simulator: flat arrays, compiled with numba, no Python object inside."""
+"""The compiled part of the simulator: numba functions on flat arrays, without Python objects."""
 
 import contextlib
 from pathlib import Path
 
 
 def _forget_what_is_older() -> None:
-    """Drop compiled code that is older than a source: numba looks at one file, not at those that it calls."""
+    """Drop cached code that is older than a source: numba checks one file, not those that it calls."""
     here = Path(__file__).parent
     with contextlib.suppress(OSError):
         newest = max(source.stat().st_mtime_ns for source in here.glob("*.py"))

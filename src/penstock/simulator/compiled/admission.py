@@ -19,7 +19,7 @@ def admit(
     logs: list[Floats],
     detail: bool,
 ) -> None:
-    """Let in what arrives before `until`, or then too."""
+    """Admit tuples that arrive before `until`, or also at it."""
     time, floats, ints = arrivals.time, state.floats, state.ints
     arrived, total = ints[ARRIVED], len(time)
     while arrived < total and (time[arrived] < until or (also_then and time[arrived] == until)):

@@ -1,4 +1,4 @@
-"""How long what waits has waited, queue by queue."""
+"""Ages of waiting tuples, by queue."""
 
 from penstock.simulator.compiled.compile import lean
 from penstock.simulator.compiled.records import NONE, Floats, Ints, Records
@@ -11,7 +11,7 @@ TUPLES, AGES, OLDEST, SQUARES = range(4)
 def measure(
     edges: Records, streams: Records, nodes: Records, numbers: Ints, time: Floats, now: float, out: Floats
 ) -> None:
-    """Write a row for each queue."""
+    """Write the length and the ages of every queue to its row of `out`."""
     out[:] = 0.0
     for edge in range(len(edges)):
         stream = edges[edge].stream

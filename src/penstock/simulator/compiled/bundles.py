@@ -1,6 +1,7 @@
-"""What compiled functions are given: arrays that belong together, in named tuples.
+"""Named tuples of arrays that belong together: the arguments of compiled functions.
 
-numba resolves the names when it compiles, so that a field costs what a variable does.
+numba resolves the fields when it compiles, so a field costs no more than a variable. A bundle is copied where a
+function is called that does not become part of its caller.
 """
 
 from typing import NamedTuple
@@ -74,15 +75,15 @@ class TurnArrays(NamedTuple):
 
 
 class TermArrays(NamedTuple):
-    """Gain and cost as programs, with the features of every way: for ranks that change during a run."""
+    """Gain and cost as programs, with the features of every path: for priorities that change during a run."""
 
-    way_query: Ints
+    path_query: Ints
     features: Floats
     whole: Floats
     gain: Floats
     cost: Floats
     made_ahead: Floats
-    """What the waiting tuples will bring on each way, as an oracle knows."""
+    """The results that waiting tuples will bring on each path, as an oracle knows them."""
     below_from: Ints
     below: Ints
     """The units whose rank depends on each operator."""
@@ -99,12 +100,12 @@ class ForesightArrays(NamedTuple):
     units: Records
     entries: Records
     steps: Records
-    way_query: Ints
+    path_query: Ints
     made: Floats
 
 
 class WorkArrays(NamedTuple):
-    """Room for lists of units: those that must be ranked again, those that were chosen, and a stack."""
+    """Work space for lists of units: a stack, the units to rank again, and the chosen ones."""
 
     stack: Ints
     changed: Ints
@@ -134,7 +135,7 @@ class PlanArrays(NamedTuple):
     policy: PolicyCodes
 
 
-class RunOptions(NamedTuple):
+class KernelOptions(NamedTuple):
     """How a run is served, charged and recorded."""
 
     setup: float
@@ -159,7 +160,7 @@ class RunOptions(NamedTuple):
 
 
 class StateArrays(NamedTuple):
-    """What a run counts: see `books` for the places."""
+    """The counters of a run: see `places`."""
 
     floats: Floats
     ints: Ints
@@ -168,17 +169,17 @@ class StateArrays(NamedTuple):
 
 
 class Simulation(NamedTuple):
-    """Everything that a run of the general loop is given, but for what may grow."""
+    """The arguments of the general loop, except for arrays that may grow."""
 
     arrivals: ArrivalArrays
     network: NetworkArrays
     plan: PlanArrays
-    options: RunOptions
+    options: KernelOptions
     state: StateArrays
 
 
 class GrowingArrays(NamedTuple):
-    """What a run may replace by something larger: the pool of tuples, and the logs of events."""
+    """Arrays that a run may replace by larger ones: the pool of tuples, and the logs of events."""
 
     nodes: Records
     departures: Floats

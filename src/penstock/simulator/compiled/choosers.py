@@ -1,14 +1,14 @@
-"""Finding the unit with the highest priority, exactly, without looking at all of them.
+"""Finding the unit with the highest priority, exactly, without comparing all of them.
 
 - ORDER: static priorities, and ages of one weight. A tournament tree of whole numbers: the rank of the static
   part, then the number of the oldest tuple, then the place of the unit; the least wins.
 - KINETIC: priorities that grow with age, each at its own pace, or change with the length of the queue. A
-  tournament tree that knows of every match until when it is decided, and keeps the winner's line in each node. A
-  match is looked at again only after that, by the very comparison that a scan would make; the time is taken early
-  enough that rounding cannot matter. So the winner is the scan's to the last bit.
+  tournament tree that keeps in each node the winner's line, and the time until which it surely wins. A match is
+  played again only after that time, by the same comparison as in a scan. The time is early enough that rounding
+  cannot matter. So the winner is exactly that of a scan.
 - CYCLE: turns. A bit for every holder; the next one set after the last.
-- SCAN: turns multiplied by something; every unit is looked at.
-- LINES: every unit is looked at where it need not be, to compare; its line is where a tree would have its leaf.
+- SCAN: turns multiplied by something; every unit is compared.
+- LINES: a scan where a tree would do, as a baseline; the line of a unit is where a tree has its leaf.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ from penstock.simulator.compiled.tournament import PLACES_MASK, catch_up
 
 @lean
 def best_by_scan(ranking: Ranking, count: int, now: float) -> int:
-    """Return the best unit by looking at the line of each."""
+    """Return the best unit by comparing the lines of all."""
     units, factors, ties, tree, time = ranking.units, ranking.factors, ranking.ties, ranking.tree, ranking.time
     best, most = NONE, 0.0
     base = len(tree) // 2
@@ -54,7 +54,7 @@ def best_by_scan(ranking: Ranking, count: int, now: float) -> int:
 
 @lean
 def best_by_turns(ranking: Ranking, turns: TurnArrays, last_holder: int, sweep: int, now: float) -> int:
-    """Return the unit whose turn it is, or the best by turns times something else."""
+    """Return the unit whose turn it is, or the best by turns times another factor."""
     units, factors, ties, time = ranking.units, ranking.factors, ranking.ties, ranking.time
     holders, lists = turns.holders, turns.lists
     best = NONE

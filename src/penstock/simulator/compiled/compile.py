@@ -1,4 +1,4 @@
-"""How functions are compiled: once, kept on disk beside the sources."""
+"""Decorators that compile functions, once; the code is cached on disk beside the sources."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -16,10 +16,13 @@ def compiled(function: Function) -> Function:
 
 
 def lean(function: Function) -> Function:
-    """Compile a function that makes none, and so need not count who holds what."""
+    """Compile a function that makes none, and so needs no reference counts."""
     return cast(Function, _njit(cache=True, _nrt=False)(function))
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function such that it becomes part of those that call it."""
+    """Compile such a function so that it becomes part of its callers.
+
+    It should have one return: with two in the innermost function, a loop took a third longer.
+    """
     return cast(Function, _njit(cache=True, _nrt=False, forceinline=True)(function))

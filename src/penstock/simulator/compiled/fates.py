@@ -1,4 +1,4 @@
-"""What becomes of a tuple at an operator: a hash of (seed, tuple, operator), so that every policy meets the same.
+"""The fate of a tuple at an operator: a hash of (seed, tuple, operator), the same for all policies.
 
 The mixer is the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). A tuple that came from a stream has its
 number + 1 for an identity; what is made of several tuples, or several times of one, mixes theirs.

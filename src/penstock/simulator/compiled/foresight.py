@@ -18,19 +18,19 @@ from penstock.simulator.compiled.units import copies_of
 
 @inlined
 def foresight_of(network: NetworkArrays, values: Floats, plan: PlanArrays) -> ForesightArrays:
-    """Return what is needed to look ahead."""
+    """Return the arrays that an oracle needs."""
     units, terms = plan.units, plan.terms
     return ForesightArrays(
         network.edges, network.operators, network.lists, values, units.units, units.entries, units.steps,
-        terms.way_query, terms.made_ahead,
+        terms.path_query, terms.made_ahead,
     )  # fmt: skip
 
 
 @compiled
 def foresee(ahead: ForesightArrays, unit: int, step: int, number: int, identity: np.uint64, sign: float) -> None:
-    """Add (or take away) what a tuple will bring its unit on each way, and the time it will need."""
+    """Add (or subtract) the results a tuple will bring its unit on each path, and the time it will need."""
     edges, operators, lists, values = ahead.edges, ahead.operators, ahead.lists, ahead.values
-    units, steps, way_query, made = ahead.units, ahead.steps, ahead.way_query, ahead.made
+    units, steps, path_query, made = ahead.units, ahead.steps, ahead.path_query, ahead.made
     todo = [(step, identity)]
     while len(todo) > 0:
         here, mine = todo.pop()
@@ -39,9 +39,9 @@ def foresee(ahead: ForesightArrays, unit: int, step: int, number: int, identity:
         units[unit].needed += sign * edges[edge].cost
         copies = copies_of(operators, values, operator, number, mine)
         for result in range(operators[operator].result_from, operators[operator].result_to):
-            for way in range(units[unit].way_from, units[unit].way_to):
-                if way_query[way] == lists[result]:
-                    made[way] += sign * copies
+            for path in range(units[unit].path_from, units[unit].path_to):
+                if path_query[path] == lists[result]:
+                    made[path] += sign * copies
         for copy in range(copies):
             own = mine
             if operators[operator].kind == COPIES:
@@ -54,7 +54,7 @@ def foresee(ahead: ForesightArrays, unit: int, step: int, number: int, identity:
 def foresee_at(
     ahead: ForesightArrays, edge: int, unit: int, number: int, identity: np.uint64, sign: float
 ) -> None:
-    """Do so for a tuple in a queue that the unit serves."""
+    """Add (or subtract) a tuple in a queue that the unit serves: see `foresee`."""
     for entry in range(ahead.units[unit].entry_from, ahead.units[unit].entry_to):
         if ahead.entries[entry].edge == edge:
             foresee(ahead, unit, ahead.entries[entry].foresight, number, identity, sign)
@@ -62,10 +62,10 @@ def foresee_at(
 
 @compiled
 def foresee_all(ahead: ForesightArrays, arrivals: ArrivalArrays, streams: Records, nodes: Records) -> None:
-    """Do so for all that waits, from nothing."""
+    """Compute the same for all waiting tuples, from zero."""
     edges, units, entries = ahead.edges, ahead.units, ahead.entries
-    for way in range(len(ahead.made)):
-        ahead.made[way] = 0.0
+    for path in range(len(ahead.made)):
+        ahead.made[path] = 0.0
     for unit in range(len(units)):
         units[unit].needed = 0.0
         for entry in range(units[unit].entry_from, units[unit].entry_to):
@@ -84,16 +84,16 @@ def foresee_all(ahead: ForesightArrays, arrivals: ArrivalArrays, streams: Record
 
 @compiled
 def foreseen(units: Records, terms: TermArrays, unit: int) -> tuple[float, float]:
-    """Return static part and cost by what the waiting tuples will really bring and need (SCLP08 §9.1.11)."""
+    """Return static part and cost by the real results and times of the waiting tuples (SCLP08 §9.1.11)."""
     made, cost, scratch = terms.made_ahead, terms.cost, terms.scratch
     length = units[unit].length
     time = units[unit].needed / length
     gained = total = 0.0
-    for way in range(units[unit].way_from, units[unit].way_to):
-        copy_row(scratch, terms.features, way)
-        scratch[S], scratch[C] = made[way] / length, time
+    for path in range(units[unit].path_from, units[unit].path_to):
+        copy_row(scratch, terms.features, path)
+        scratch[S], scratch[C] = made[path] / length, time
         gained += gain_of(terms.gain, scratch)
-        total += made[way]
+        total += made[path]
     if len(cost) == 0:
         return gained, np.nan
     copy_row(scratch, terms.whole, unit)

@@ -1,7 +1,7 @@
-"""What numba has no word for: arrays without a count of their users, and the lowest bit of a word.
+"""Intrinsics that numba lacks: arrays without reference counts, and the lowest bit of a word.
 
-numba counts who holds an array, with an atomic addition at nearly every use: most of the time of a loop as small
-as ours. The arrays of a simulation outlive it in Python, so that inside nobody needs to count.
+numba counts the references to an array, with an atomic addition at nearly every use. In a loop as small as ours
+that would be most of the time. Python holds the arrays of a simulation while it runs, so no counts are needed.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 
 def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:  # noqa: ANN401
-    """Return the same value, in which arrays do not point to a count of their users."""
+    """Return the same value, with arrays that have no reference count."""
     if isinstance(kind, types.Array):
         view = context.make_array(kind)(context, builder, value=value)
         view.meminfo = cgutils.get_null_value(view.meminfo.type)  # type: ignore[no-untyped-call]
@@ -28,7 +28,7 @@ def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:  # noq
 
 @intrinsic
 def _borrowed(_typing: Any, value: Any) -> Any:  # noqa: ANN401
-    """Return the same array or tuple of arrays, uncounted; something else must keep the arrays alive."""
+    """Return the same array or tuple of arrays, without reference counts; the caller keeps them alive."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         kind = signature.args[0]
@@ -40,7 +40,7 @@ def _borrowed(_typing: Any, value: Any) -> Any:  # noqa: ANN401
 
 @intrinsic
 def _lowest(_typing: Any, word: Any) -> Any:  # noqa: ANN401
-    """Return the place of the lowest bit that is set: one instruction, which Python has no word for."""
+    """Return the place of the lowest bit that is set, by one machine instruction."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         return builder.cttz(arguments[0], cgutils.true_bit)
@@ -49,7 +49,7 @@ def _lowest(_typing: Any, word: Any) -> Any:  # noqa: ANN401
 
 
 borrowed: Callable[[Any], Any] = cast(Any, _borrowed)
-"""Return the same array, or tuple of arrays, uncounted."""
+"""Return the same array, or tuple of arrays, without reference counts."""
 
 lowest: Callable[[Any], int] = cast(Any, _lowest)
 """Return the place of the lowest bit that is set; there must be one."""

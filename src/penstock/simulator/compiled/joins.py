@@ -14,7 +14,7 @@ def joined(
     network: NetworkArrays, nodes: Records, time: Floats, out: Records, edge: int, number: int, alone: float,
     identity: np.uint64,
 ) -> int:  # fmt: skip
-    """Match a tuple with what a window join keeps of its other input; write down the matches, return how many.
+    """Match a tuple with what a window join keeps of its other input; write the matches to `out`, return how many.
 
     Alone on the processor, the later of two would wait at most until the earlier one is done (SCLP08 §5.1.2).
     """
@@ -45,7 +45,7 @@ def joined(
 
 @lean
 def forget_old(network: NetworkArrays, numbers: Ints, nodes: Records, time: Floats, free: Ints, edge: int) -> None:
-    """Drop what a window join need not keep of an input: too many rows, or too old for all that may still come."""
+    """Drop tuples that a window join need not keep: beyond its rows, or too old for all that may still come."""
     edges = network.edges
     watermark = still_to_come(edges, network.streams, numbers, nodes, network.lists, time, edges[edge].other)
     while edges[edge].kept > edges[edge].rows or (

@@ -10,9 +10,9 @@ import numpy as np
 from penstock.simulator.compiled.admission import admit, tell_blocked, tell_units
 from penstock.simulator.compiled.bundles import (
     GrowingArrays,
+    KernelOptions,
     NetworkArrays,
     PlanArrays,
-    RunOptions,
     Simulation,
     StateArrays,
     UnitArrays,
@@ -243,7 +243,7 @@ def see_anew(sim: Simulation, nodes: Records) -> None:
 
 
 @lean
-def changes_mode(options: RunOptions, state: StateArrays) -> bool:
+def changes_mode(options: KernelOptions, state: StateArrays) -> bool:
     """Compare memory with the thresholds; return whether to begin saving it, or to stop (JC03 (3.3))."""
     floats, ints, limit = state.floats, state.ints, options.memory
     now, current = floats[NOW], floats[MEMORY]
@@ -318,7 +318,7 @@ def choose_mates(plan: PlanArrays, lists: Ints, unit: int) -> int:
 
 
 @inlined
-def overhead(plan: PlanArrays, options: RunOptions, lists: Ints, waiting: int) -> float:
+def overhead(plan: PlanArrays, options: KernelOptions, lists: Ints, waiting: int) -> float:
     """Return the time of the set-up and of the decision."""
     lost = options.setup
     if options.decision > 0.0:

@@ -1,10 +1,9 @@
-"""The same course for the commonest networks, where it can be much shorter: lanes.
+"""The loop for the commonest networks, which is much shorter than the general one: lanes.
 
-A lane is a unit with one queue, a row of operators that pass a tuple or not, and one way out: to the next lane or
-to the result. Where a network has no joins, no shared operators and no operator that makes several tuples of one,
-every unit of every policy is a lane. Then a tuple is its number alone: how long it would have taken so far and
-what becomes of it follow from where it is. The decisions are those of `kernel`, and the results are the same to
-the last bit.
+A lane is a unit with one queue, a row of filters, and one exit: to the next lane or to the result. Where a network
+has no joins, no shared operators and no operator that makes several tuples of one, every unit of every policy is a
+lane. Then the number of a tuple is enough: the time it would have taken alone, and its fate, follow from the lane
+where it waits. Decisions and results are those of `kernel`, to the last bit.
 """
 
 import numpy as np
@@ -62,7 +61,7 @@ def more_links(links: Ints, ints: Ints) -> Ints:
 
 @lean
 def wake(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
-    """Note that something waits again."""
+    """Mark a lane as waiting."""
     lanes[lane].waiting = 1
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
@@ -73,7 +72,7 @@ def wake(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
 
 @lean
 def sleep(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
-    """Note that nothing waits any more."""
+    """Mark a lane as empty."""
     lanes[lane].waiting, lanes[lane].head = 0, NOBODY
     if cycle:
         for place in range(lanes[lane].holder_from, lanes[lane].holder_to):
@@ -87,7 +86,7 @@ def sleep(turns: TurnArrays, lanes: Records, cycle: bool, lane: int) -> None:
 def admit_to_lanes(
     given: LaneArrays, arrivals: ArrivalArrays, ranking: Ranking, turns: TurnArrays, arrived: int, now: float
 ) -> int:
-    """Let in what has arrived by now, and rank the lanes that it is for; return how many have arrived."""
+    """Admit the tuples that have arrived by now, and rank their lanes; return how many have arrived in all."""
     time, streams, stack, lanes = arrivals.time, given.streams, given.stack, ranking.units
     woken = 0
     while arrived < len(time) and time[arrived] <= now:

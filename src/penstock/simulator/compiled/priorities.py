@@ -9,9 +9,9 @@ from penstock.simulator.compiled.records import AGE, LENGTH, NONE, OLDEST, STATI
 
 @lean
 def turns_of(turns: TurnArrays, units: Records, last_holder: int, sweep: int, unit: int) -> tuple[int, int, int]:
-    """Return the turns since the cycle passed the unit's holders, the most of them, whose that is, and its sweep.
+    """Return the most turns since the cycle passed one of the unit's holders, that holder, and its sweep.
 
-    It is `policies.turns`, operation by operation.
+    The same as `policies.turns`, operation by operation.
     """
     holders, sweeps = turns.holders, turns.sweeps
     most, whose, when = -1, NONE, 0
@@ -52,7 +52,7 @@ def priority_of(factors: Ints, rank: float, age: float, length: int, turns: int)
 
 @lean
 def wins_tie(units: Records, ties: Ints, time: Floats, left: int, right: int) -> bool:
-    """Return whether `left` goes before `right` where their priorities are equal."""
+    """Return whether `left` wins over `right` where their priorities are equal."""
     mine, theirs = units[left].head, units[right].head
     for place in range(len(ties)):
         if ties[place] == OLDEST:

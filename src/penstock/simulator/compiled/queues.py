@@ -26,7 +26,7 @@ def head_of(edges: Records, streams: Records, numbers: Ints, nodes: Records, edg
 
 @lean
 def is_over(edges: Records, streams: Records, lists: Ints, edge: int) -> bool:
-    """Return whether nothing will ever come through a queue again."""
+    """Return whether no tuple can come through a queue any more."""
     for place in range(edges[edge].up_from, edges[edge].up_to):
         below = lists[place]
         stream = edges[below].stream
@@ -54,7 +54,7 @@ def is_ready(edges: Records, streams: Records, numbers: Ints, nodes: Records, li
 def still_to_come(
     edges: Records, streams: Records, numbers: Ints, nodes: Records, lists: Ints, time: Floats, edge: int
 ) -> float:
-    """Return the earliest time of what may still come through a queue."""
+    """Return the earliest time of a tuple that may still come through a queue."""
     earliest = np.inf
     for place in range(edges[edge].up_from, edges[edge].up_to):
         below = lists[place]
@@ -93,7 +93,7 @@ def taken(nodes: Records, free: Ints, number: int, alone: float, identity: np.ui
 
 @lean
 def put(edges: Records, nodes: Records, node: int, edge: int) -> None:
-    """Add a tuple to a queue, in the order of numbers; among equal ones behind those that are there."""
+    """Add a tuple to a queue, in the order of numbers; after those with the same number."""
     behind = edges[edge].last if edges[edge].count > 0 else NONE
     while behind != NONE and nodes[behind].number > nodes[node].number:
         behind = nodes[behind].before
@@ -145,7 +145,7 @@ def forget_first(edges: Records, nodes: Records, free: Ints, edge: int) -> None:
 
 @lean
 def release(nodes: Records, free: Ints, node: int) -> None:
-    """Give a place back."""
+    """Free the place of a tuple."""
     nodes[node].after = free[FREE]
     free[FREE] = node
     free[FREE_COUNT] += 1

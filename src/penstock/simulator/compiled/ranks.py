@@ -1,8 +1,8 @@
-"""The shortest course: static priorities, one stream, every tuple through its whole lane.
+"""The shortest loop: static priorities, one stream, every tuple passes its whole lane.
 
-Lanes of one rank start together and take turns, for the oldest tuple goes first and then the lower place. So a
-rank needs a number and whose turn it is, and a bit that says whether something waits: an arrival sets them all.
-First come first served is one rank of all lanes. Results are those of `lanes` to the last bit.
+Lanes of one rank take turns: the oldest tuple is served first, and among equals the lower place. So a rank needs
+only the number of a tuple, the lane whose turn it is, and a bit that says whether tuples wait. An arrival sets all
+bits. First come, first served is one rank of all lanes. Results are those of `lanes`, to the last bit.
 """
 
 import numpy as np

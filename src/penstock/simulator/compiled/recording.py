@@ -29,7 +29,7 @@ from penstock.simulator.compiled.records import Floats, Ints, Records
 
 @lean
 def halve(bins: Floats, floats: Floats) -> None:
-    """Make every interval twice as long: the run goes on longer than was foreseen."""
+    """Make every interval twice as long, because the run takes longer than estimated."""
     half = len(bins) // 2
     for place in range(half):
         for field in range(bins.shape[1]):
@@ -43,7 +43,7 @@ def halve(bins: Floats, floats: Floats) -> None:
 
 @lean
 def bin_of(bins: Floats, floats: Floats, time: float) -> int:
-    """Return the interval of a moment; mostly that of the moment before."""
+    """Return the interval of a time; mostly the current one."""
     if time < floats[BIN_END] and time >= floats[SINCE]:
         return int(floats[BIN])
     place = int((time - floats[START]) / floats[BIN_WIDTH])
@@ -55,7 +55,7 @@ def bin_of(bins: Floats, floats: Floats, time: float) -> int:
 
 @lean
 def pass_memory(bins: Floats, floats: Floats, time: float) -> None:
-    """Let time pass with the memory as it is, and keep its area, in all and by interval."""
+    """Advance time at constant memory, and add to its area, in all and by interval."""
     memory, since = floats[MEMORY], floats[SINCE]
     if time <= since:
         return
@@ -78,7 +78,7 @@ def pass_memory(bins: Floats, floats: Floats, time: float) -> None:
 
 @lean
 def record(into: Floats, place: int, response: float, slowdown: float) -> None:
-    """Count a result."""
+    """Add a result to the sums of a query or an interval."""
     into[place, COUNT] += 1
     into[place, SUM_R] += response
     into[place, MAX_R] = max(into[place, MAX_R], response)
@@ -116,7 +116,7 @@ def note(logs: list[Floats], which: int, ints: Ints, values: tuple[float, ...]) 
 
 @inlined
 def memory_level(state: StateArrays) -> MemoryLevel:
-    """Return the numbers about memory that a loop keeps at hand."""
+    """Return the counters of memory that a loop keeps in variables."""
     floats, bins = state.floats, state.bins
     here = int(floats[BIN])
     return MemoryLevel(
@@ -127,7 +127,7 @@ def memory_level(state: StateArrays) -> MemoryLevel:
 
 @inlined
 def store_level(state: StateArrays, level: MemoryLevel) -> None:
-    """Write these numbers back."""
+    """Write these counters back."""
     floats, bins = state.floats, state.bins
     floats[MEMORY], floats[SINCE], floats[AREA], floats[PEAK] = level.memory, level.since, level.area, level.peak
     floats[BIN], floats[BIN_END] = level.bin, level.bin_end
@@ -136,7 +136,7 @@ def store_level(state: StateArrays, level: MemoryLevel) -> None:
 
 @inlined
 def advanced(level: MemoryLevel, end: float) -> MemoryLevel:
-    """Let time pass until `end`, which is in the current interval."""
+    """Advance time to `end`, in the current interval."""
     passed = level.memory * (end - level.since)
     peak = max(level.bin_peak, level.memory)
     area, bin_area = level.area + passed, level.bin_area + passed
@@ -145,7 +145,7 @@ def advanced(level: MemoryLevel, end: float) -> MemoryLevel:
 
 @inlined
 def raised(level: MemoryLevel, size: float) -> MemoryLevel:
-    """Let queues take so much more memory; less, if it is negative."""
+    """Add to the memory of queues; subtract, if it is negative."""
     return MemoryLevel(
         level.memory + size, level.since, level.area, level.peak, level.bin, level.bin_end, level.bin_area,
         level.bin_peak,
@@ -154,7 +154,7 @@ def raised(level: MemoryLevel, size: float) -> MemoryLevel:
 
 @inlined
 def with_peak(level: MemoryLevel) -> MemoryLevel:
-    """Let the memory of this moment count for the peak."""
+    """Count the current memory for the peak."""
     peak = max(level.peak, level.memory)
     return MemoryLevel(
         level.memory, level.since, level.area, peak, level.bin, level.bin_end, level.bin_area, level.bin_peak
@@ -163,7 +163,7 @@ def with_peak(level: MemoryLevel) -> MemoryLevel:
 
 @lean
 def pass_arrivals(streams: Records, arrivals: ArrivalArrays, state: StateArrays, arrived: int, end: float) -> int:
-    """Let time pass until `end` while tuples arrive; return how many have arrived before then."""
+    """Advance time to `end` while tuples arrive; return how many have arrived before then."""
     time, floats, bins = arrivals.time, state.floats, state.bins
     while arrived < len(time) and time[arrived] < end:
         pass_memory(bins, floats, time[arrived])

@@ -1,7 +1,6 @@
-"""The records that compiled code works on: one array a kind, one record a thing.
+"""The records that compiled code works on: one array per kind.
 
-What belongs to a thing in a list of its own stands in one common array of numbers, from ``…_from`` to below
-``…_to``.
+A record that needs a list of numbers has it in one common array, from ``…_from`` to below ``…_to``.
 """
 
 from typing import Any, TypeAlias
@@ -24,7 +23,7 @@ AGE, LENGTH, TURNS = 0, 1, 2
 """Factors of the urgency."""
 
 OLDEST, STATIC = 1, 2
-"""What decides between equal priorities, before the number and the id."""
+"""Tie rules between equal priorities; then the number of the tuple and the id of the unit decide."""
 
 LIMITED, EXHAUSTIVE, SHARE = 0, 1, 2
 """Service disciplines."""
@@ -39,7 +38,7 @@ def _record(floats: str, ints: str, words: str = "", short: str = "") -> np.dtyp
 
 
 STREAM = _record("memory", "start total admitted fresh leaf_from leaf_to")
-"""`start`: where its tuples' numbers begin; `memory`: what one tuple takes in all its queues, the leaves."""
+"""`start`: where the numbers of its tuples begin; `memory`: of one tuple in all queues that the stream fills."""
 
 EDGE = _record(
     "cost size range",
@@ -51,16 +50,16 @@ What waits is a cursor into the stream, or a list; what a window join has `kept`
 """
 
 OPERATOR = _record("selectivity low estimate", "kind column result_from result_to taken made", "salt")
-"""`column` and `low`: the attribute that decides; `estimate`, `taken`, `made`: what adaptive statistics know."""
+"""`column` and `low`: the attribute that decides; `estimate`, `taken`, `made`: adaptive statistics."""
 
 UNIT = _record(
     "static cost rank needed",
-    "cluster place group entry_from entry_to way_from way_to route_from route_to holder_from holder_to "
+    "cluster place group entry_from entry_to path_from path_to route_from route_to holder_from holder_to "
     "head length waiting dirty",
 )
-"""`place`: by falling static part, then by id; `group`: the rank of that part; `rank`: the static part as of now.
+"""`place`: by falling static part, then by id; `group`: the rank of that part; `rank`: the current static part.
 
-`head` is the number of its oldest tuple. `ways` lead to roots, `route` is the queues of its only way.
+`head` is the number of its oldest tuple. `path`: its paths to roots; `route`: the queues of its only path.
 """
 
 ENTRY = _record("", "edge step foresight")
@@ -71,27 +70,27 @@ DOOR = _record("", "unit_from unit_to")
 """The units that serve a queue."""
 
 CROWD = _record("", "unit_from unit_to waiting turns")
-"""A holder of turns with its units, or a cluster; how many of them wait; its turns in a cycle."""
+"""A holder of turns with its units, or a cluster; how many of its units have work; its turns in a cycle."""
 
 LANE = _record(
     "static rank size alone",
     "group head length cursor last",
     short="place waiting stream next query part_from part_to holder_from holder_to spare",
 )
-"""A unit with one queue and one way out: see `lanes`. `alone`: what a result of it would have taken alone."""
+"""A unit with one queue and one exit: see `lanes`. `alone`: the time of a result alone on the processor."""
 
 RANK = _record("", "first count turn number")
-"""Lanes of one static priority, and whose turn it is with which tuple: see `ranks`."""
+"""Lanes of one static priority, the lane whose turn it is, and its tuple: see `ranks`."""
 
 PART = _record("cost", "", "salt bar")
 """An operator on a lane: a tuple passes if the 53 bits that it draws are below the bar."""
 
 TRACK = _record("alone ideal", "", short="part_from part_to row spare")
-"""A lane of a rank: what does not change, and the row of its results."""
+"""A lane of a rank: its constants, and the row of its results."""
 
 NODE = _record("alone", "number after before", "identity")
-"""A tuple in a list. `alone` is the time it would have taken so far, had nothing else been there."""
+"""A tuple in a list. `alone` is the time it would have taken so far alone on the processor."""
 
 
 LEAF = _record("until weight since", "unit")
-"""A node of a kinetic tree: the winner below, its line, and until when that is decided."""
+"""A node of a kinetic tree: the winner below it, its line, and the time until which it surely wins."""

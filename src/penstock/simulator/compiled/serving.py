@@ -8,9 +8,9 @@ import numpy as np
 from penstock.simulator.compiled.admission import mark
 from penstock.simulator.compiled.bundles import (
     ArrivalArrays,
+    KernelOptions,
     NetworkArrays,
     PlanArrays,
-    RunOptions,
     StateArrays,
     UnitArrays,
 )
@@ -135,7 +135,7 @@ def process(
 
 @inlined
 def count_work(
-    network: NetworkArrays, plan: PlanArrays, options: RunOptions, ints: Ints, operator: int, made: int
+    network: NetworkArrays, plan: PlanArrays, options: KernelOptions, ints: Ints, operator: int, made: int
 ) -> None:
     """Count what an operator took and made; at the end of a window, rank again by what was learnt."""
     operators, units, terms = network.operators, plan.units.units, plan.terms

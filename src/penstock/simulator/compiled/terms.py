@@ -1,8 +1,8 @@
 """Gain and cost as short programs: what a policy declares in Python, for compiled code to evaluate.
 
-A term is called once with symbols for features, and what it does with them is written down. Compiled code then
-does the same operations in the same order, so that it comes to the same last bit. That is needed where features
-change during a run: with adaptive statistics, and for an oracle.
+A term is called once with symbols for features, and its operations are recorded. Compiled code then does the same
+operations in the same order, so that results agree to the last bit. That is needed where features change during a
+run: with adaptive statistics, and for an oracle.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ DEEPEST = 16
 
 @dataclass(frozen=True)
 class Symbol:
-    """Part of a term: what to do, in the order of a stack."""
+    """Part of a term: the steps of a stack machine."""
 
     steps: tuple[tuple[int, float], ...]
 
@@ -60,7 +60,7 @@ class Symbol:
 
 
 def program(term: Term | None) -> npt.NDArray[np.float64]:
-    """Return the steps of a term, one a row: a code (or the place of a feature) and a number; none for no term.
+    """Return the steps of a term, one per row: a code (or the place of a feature) and a number.
 
     >>> from penstock.policies import POLICIES
     >>> program(POLICIES["hnr"].gain).tolist()  # push S, push T, divide
@@ -87,14 +87,14 @@ def _called(of: Callable[[Features], Any], features: Features) -> Any:  # noqa: 
 
 @lean
 def copy_row(into: npt.NDArray[np.float64], rows: npt.NDArray[np.float64], row: int) -> None:
-    """Copy a row of features. (A slice would do the same, and take five times as long to compile.)"""
+    """Copy a row of features. A slice would do the same, but adds seconds of compile time."""
     for column in range(len(into)):
         into[column] = rows[row, column]
 
 
 @compiled
 def evaluated(steps: npt.NDArray[np.float64], features: npt.NDArray[np.float64]) -> float:
-    """Return the value of a program for the features of one way."""
+    """Return the value of a program for the features of one path."""
     stack = np.empty(DEEPEST)
     top = 0
     for place in range(len(steps)):

@@ -23,7 +23,7 @@ PLACE_BITS, NUMBER_BITS = 15, 32
 PLACES_MASK = (1 << PLACE_BITS) - 1
 
 EARLY = 1e-9
-"""By so much of a priority a match counts as undecided: far more than rounding, far less than matters."""
+"""A match this close, relative to a priority, counts as undecided: far above rounding, far below what matters."""
 
 
 @lean
@@ -58,7 +58,7 @@ def decided_until(units: Records, factors: Ints, time: Floats, winner: int, lose
 
 @inlined
 def crossing(weight: float, other_weight: float, since: float, other_since: float, now: float) -> float:
-    """Return when a line, of the second weight, comes near another that is ahead; `now` if it is near already."""
+    """Return when the second line comes near the first, which is ahead; `now` if it is near already."""
     weight *= 1.0 - EARLY
     lead = weight * (now - since) - other_weight * (now - other_since)
     if other_weight > weight:
@@ -89,7 +89,7 @@ def play(units: Records, factors: Ints, ties: Ints, tree: Records, time: Floats,
 
 @inlined
 def play_lines(units: Records, ties: Ints, tree: Records, time: Floats, node: int, now: float) -> None:
-    """Do the same where a priority is a positive weight times the age: the lines in the nodes are enough."""
+    """Play a match where priorities are positive weights times ages: the lines in the nodes are enough."""
     a, b = tree[2 * node], tree[2 * node + 1]
     until = min(a.until, b.until)
     left, right = a.unit, b.unit
@@ -145,7 +145,7 @@ def plant(units: Records, tree: Records, time: Floats, unit: int) -> None:
 
 @lean
 def key_of(units: Records, unit: int) -> int:
-    """Return what an ORDER tree compares."""
+    """Return the key of a unit in an ORDER tree."""
     if not units[unit].waiting:
         return NOBODY
     return ((units[unit].group << NUMBER_BITS | units[unit].head) << PLACE_BITS) | units[unit].place
@@ -153,7 +153,7 @@ def key_of(units: Records, unit: int) -> int:
 
 @lean
 def place_unit(ranking: Ranking, unit: int, now: float) -> None:
-    """Put what is known of a unit where the search will find it."""
+    """Update a unit in the search structure."""
     chooser, units, tree, keys, time = ranking.chooser, ranking.units, ranking.tree, ranking.keys, ranking.time
     if chooser == ORDER:
         node = len(keys) // 2 + units[unit].place
@@ -179,7 +179,7 @@ def place_unit(ranking: Ranking, unit: int, now: float) -> None:
 
 @lean
 def place_all(ranking: Ranking, unit_at: Ints, now: float) -> None:
-    """Put every unit in its place: cheaper than one after another where many have changed."""
+    """Update every unit in the search structure: cheaper than one by one where many have changed."""
     chooser, units, tree, keys, time = ranking.chooser, ranking.units, ranking.tree, ranking.keys, ranking.time
     if chooser == ORDER:
         base = len(keys) // 2

@@ -1,9 +1,9 @@
-"""What a unit is worth now: what waits at it, what an oracle sees, what statistics have learnt."""
+"""The current rank of a unit: by its queues, the service discipline, set-up costs and adaptive statistics."""
 
 import numpy as np
 
 from penstock.simulator.compiled.bits import clear_bit, set_bit
-from penstock.simulator.compiled.bundles import NetworkArrays, PlanArrays, RunOptions, TermArrays
+from penstock.simulator.compiled.bundles import KernelOptions, NetworkArrays, PlanArrays, TermArrays
 from penstock.simulator.compiled.compile import compiled, lean
 from penstock.simulator.compiled.fates import chance
 from penstock.simulator.compiled.queues import head_of, is_ready, waiting_in
@@ -22,7 +22,7 @@ from penstock.simulator.compiled.terms import C, S, copy_row, evaluated, gain_of
 
 @lean
 def drawn(operators: Records, values: Floats, operator: int, number: int, identity: np.uint64) -> float:
-    """Return the number that an operator compares with its selectivity: a hash, or where an attribute lies."""
+    """Return the number that an operator compares with its selectivity: a hash, or from an attribute."""
     column = operators[operator].column
     if column == NONE:
         return chance(identity, operators[operator].salt)
@@ -39,8 +39,8 @@ def copies_of(operators: Records, values: Floats, operator: int, number: int, id
 
 
 @lean
-def limit_of(options: RunOptions, waiting: int) -> float:
-    """Return how many tuples a run may take, as the service disciplines have it."""
+def limit_of(options: KernelOptions, waiting: int) -> float:
+    """Return how many tuples a run may take by the service discipline."""
     if options.service == LIMITED:
         return options.limit
     if options.service == EXHAUSTIVE:
@@ -51,7 +51,7 @@ def limit_of(options: RunOptions, waiting: int) -> float:
 
 @lean
 def refresh(network: NetworkArrays, numbers: Ints, nodes: Records, plan: PlanArrays, unit: int) -> int:
-    """See what waits at a unit; return by how many the units with something to do have changed."""
+    """Update the length and head of a unit; return the change in the number of units that have work."""
     edges, streams, lists = network.edges, network.streams, network.lists
     units, entries, clusters = plan.units.units, plan.units.entries, plan.units.clusters
     holders, bits, summary = plan.turns.holders, plan.turns.bits, plan.turns.summary
@@ -82,8 +82,8 @@ def refresh(network: NetworkArrays, numbers: Ints, nodes: Records, plan: PlanArr
 
 
 @lean
-def with_setup(units: Records, options: RunOptions, static: float, cost: float, unit: int) -> float:
-    """Return the static part with what a run costs before its first tuple: n·gain ÷ (c0 + n·cost)."""
+def with_setup(units: Records, options: KernelOptions, static: float, cost: float, unit: int) -> float:
+    """Return the static part with the set-up cost of a run: n·gain ÷ (c0 + n·cost)."""
     if np.isnan(cost):
         return static
     batch = min(float(units[unit].length), limit_of(options, units[unit].length))
@@ -91,7 +91,7 @@ def with_setup(units: Records, options: RunOptions, static: float, cost: float, 
 
 
 @lean
-def learn(operators: Records, options: RunOptions, operator: int) -> bool:
+def learn(operators: Records, options: KernelOptions, operator: int) -> bool:
     """End the window of an operator, if it is full; return whether its selectivity has changed (SCLP08 §6.3)."""
     if operators[operator].taken < options.window:
         return False
@@ -104,14 +104,14 @@ def learn(operators: Records, options: RunOptions, operator: int) -> bool:
 
 @compiled
 def rank_again(network: NetworkArrays, units: Records, terms: TermArrays, unit: int) -> None:
-    """Compute the static part of a unit from the selectivities as they are known now."""
+    """Compute the static part of a unit from the current estimates of selectivities."""
     edges, operators, scratch = network.edges, network.operators, terms.scratch
     s, c = 1.0, 0.0
     for back in range(units[unit].route_to - 1, units[unit].route_from - 1, -1):
         edge = network.lists[back]
         made = operators[edges[edge].operator].estimate
         s, c = made * s, edges[edge].cost + made * c
-    copy_row(scratch, terms.features, units[unit].way_from)
+    copy_row(scratch, terms.features, units[unit].path_from)
     scratch[S], scratch[C] = s, c
     static = gain_of(terms.gain, scratch)
     if len(terms.cost) > 0:

@@ -14,7 +14,7 @@ from penstock.simulator.compiled.records import Floats, Ints
 
 
 class Feed:
-    """What arrives: tuples are numbered in its order, across streams in the order of the network."""
+    """The arriving tuples, numbered by time; at equal times, in the network's order of streams."""
 
     def __init__(self, net: Network, times: Mapping[str, Floats], attributes: Attributes | None) -> None:
         each = [times.get(stream.name, np.empty(0)) for stream in net.streams]
@@ -35,12 +35,12 @@ class Feed:
 
     @property
     def arrays(self) -> ArrivalArrays:
-        """All of it for compiled code."""
+        """The arrays for compiled code."""
         return ArrivalArrays(self.time, self.stream, self.numbers, self.values)
 
 
 def checked_times(net: Network, arrivals: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the arrival times as arrays, or raise: they are numbers from 0 on, and ascend."""
+    """Return the arrival times as arrays, or raise unless they are numbers from 0 on, in ascending order."""
     if not isinstance(arrivals, Mapping):
         raise ArrivalError(f"arrivals are given as a mapping from stream to times, not {type(arrivals).__name__}")
     known = net.stream_by_name

@@ -1,4 +1,4 @@
-"""The units of a policy as lanes, where all of them are: see `penstock.simulator.compiled.lanes`."""
+"""The units of a policy as lanes, if all of them are lanes: see `penstock.simulator.compiled.lanes`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from penstock.simulator.layout.network import Wiring
 from penstock.simulator.layout.policy import PolicyLayout
 
 POOL = 1024
-"""Places for waiting tuples to begin with."""
+"""Initial places for waiting tuples."""
 
 
 class LaneLayout:

@@ -9,7 +9,7 @@ from penstock.simulator.compiled.records import Floats, Ints, Records
 
 
 class Lists:
-    """The one array in which lists of numbers stand behind each other.
+    """Lists of numbers, one after the other in one array.
 
     >>> lists = Lists()
     >>> lists.add([5, 6]), lists.add([]), lists.add([7]), lists.array.tolist()
@@ -20,14 +20,14 @@ class Lists:
         self.numbers: list[int] = []
 
     def add(self, numbers: Iterable[int]) -> tuple[int, int]:
-        """Put a list behind the others, and return where it begins and ends."""
+        """Append a list, and return where it begins and ends."""
         start = len(self.numbers)
         self.numbers.extend(numbers)
         return start, len(self.numbers)
 
     @property
     def array(self) -> Ints:
-        """All of them."""
+        """All lists as one array."""
         return np.array(self.numbers, np.int64)
 
 
@@ -37,7 +37,7 @@ def span(name: str, ends: tuple[int, int]) -> dict[str, int]:
 
 
 def records_of(kind: np.dtype[Any], rows: Iterable[Mapping[str, Any]]) -> Records:
-    """Return records of what is given by name; what is not is 0."""
+    """Return an array of records from fields by name; missing fields are 0."""
     given = list(rows)
     made = np.zeros(len(given), kind)
     for name in dict.fromkeys(key for row in given for key in row):

@@ -38,7 +38,7 @@ class Wiring:
         self.operators["salt"] = salts(seed, len(net.operators))
 
     def arrays(self, lists: Ints) -> NetworkArrays:
-        """Return all of it for compiled code."""
+        """Return the arrays for compiled code."""
         return NetworkArrays(self.streams, self.edges, self.operators, self.ideal, self.blocked, lists)
 
     def _stream(self, place: int, feed: Feed, lists: Lists) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Wiring:
         return found | kind | {"other": other, "up_from": up_from, "up_to": up_to}
 
     def _below(self, edge: Edge) -> list[int]:
-        """The queues from which tuples may come through a queue, itself included."""
+        """The queues upstream of a queue, itself included."""
         reached = [edge]
         for here in reached:
             reached.extend(below for below in self.net.in_edges.get(here.source, ()) if below not in reached)

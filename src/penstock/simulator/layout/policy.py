@@ -48,7 +48,7 @@ class PolicyLayout:
         self.step_rows: list[dict[str, Any]] = []
         self.entry_rows: list[dict[str, Any]] = []
         numbers, members = self._clusters(group, decides)
-        ways = [way for unit in self.found for way in unit.path_features]
+        paths = [path for unit in self.found for path in unit.path_features]
         self.units = records_of(records.UNIT, self._units(static, group, numbers, adaptive))
         self.entries = records_of(records.ENTRY, self.entry_rows)
         self.steps = records_of(records.STEP, self.step_rows)
@@ -66,10 +66,10 @@ class PolicyLayout:
         self.ties = ints_of(TIE_CODES[rule] for rule in policy.tie if rule in TIE_CODES)
         self.gain = program(policy.gain if self.changes else None)
         self.cost = program(policy.cost if self.changes else None)
-        self.way_query = ints_of(self.net.query_place[way.query] for way in ways)
-        self.features = _features(ways)
+        self.path_query = ints_of(self.net.query_place[path.query] for path in paths)
+        self.features = _features(paths)
         self.whole = _features([unit.whole for unit in self.found])
-        self.made = np.zeros(len(ways))
+        self.made = np.zeros(len(paths))
         below: list[list[int]] = [[] for _ in self.net.operators]
         for place, unit in enumerate(self.found if adaptive else ()):
             for edge in self._route(unit):
@@ -95,8 +95,8 @@ class PolicyLayout:
         policy = self.policy
         if policy.clairvoyant and any(operator.windows for operator in self.net.operators):
             raise PolicyError(
-                f"policy {policy.name!r} foresees what a tuple will bring, and at a window join nobody can: "
-                "it depends on what else is served before"
+                f"policy {policy.name!r} foresees the results of a tuple, which is impossible at a window join: "
+                "they depend on what is served before"
             )
         shared = any(len(paths) > 1 for paths in self.net.suffixes.values())
         joins = any(operator.windows for operator in self.net.operators)
@@ -109,7 +109,7 @@ class PolicyLayout:
     def _units(
         self, static: Floats, group: Ints, numbers: Sequence[int], adaptive: bool
     ) -> Iterable[dict[str, Any]]:
-        ways = 0
+        paths = 0
         by_turns = TURNS in self.policy.factors
         for place, unit in enumerate(self.found):
             first = len(self.entry_rows)
@@ -129,19 +129,19 @@ class PolicyLayout:
                 "group": group[place],
                 "entry_from": first,
                 "entry_to": len(self.entry_rows),
-                "way_from": ways,
-                "way_to": ways + len(unit.path_features),
+                "path_from": paths,
+                "path_to": paths + len(unit.path_features),
                 **span("route", self.lists.add(route)),
                 **span("holder", self.lists.add(unit.holders if by_turns else ())),
             }
-            ways += len(unit.path_features)
+            paths += len(unit.path_features)
 
     def _route(self, unit: Unit) -> tuple[Edge, ...]:
-        """The queues on the only way of a unit."""
+        """The queues on the only path of a unit."""
         return self.net.suffixes[unit.entries[0]][0].edges
 
     def _step(self, edge: Edge, through: frozenset[Edge], known: dict[Edge, int]) -> int:
-        """Return the step of a queue: its operator, then on into the queues in `through`, the others wait."""
+        """Return the step of a queue: its operator, then the queues in `through`; results wait in the others."""
         if edge not in known:
             known[edge] = len(self.step_rows)
             step: dict[str, Any] = {"edge": self.wiring.edge[edge]}
@@ -153,10 +153,10 @@ class PolicyLayout:
         return known[edge]
 
     def _foresight(self, unit: Unit, entry: Edge) -> int:
-        """Return the first step of looking ahead: all the way to the roots that the unit is ranked by."""
+        """Return the first step of an oracle: on to the roots that the unit is ranked by."""
         if not self.policy.clairvoyant:
             return NONE
-        queries = {way.query for way in unit.path_features}
+        queries = {path.query for path in unit.path_features}
         onward = {edge for path in self.net.suffixes[entry] if path.query in queries for edge in path.edges}
         return self._step(entry, frozenset(onward), {})
 
@@ -172,7 +172,7 @@ class PolicyLayout:
         return held
 
     def _clusters(self, group: Ints, decides: bool) -> tuple[list[int], list[list[int]]]:
-        """The cluster of each unit; where candidates are counted without clusters, each is one."""
+        """The cluster of each unit; where candidates are counted without clusters, every unit is one."""
         if self.policy.clusters is None and not decides:
             return [NONE] * len(self.found), []
         given = [unit.cluster for unit in self.found if unit.cluster is not None]
@@ -221,7 +221,7 @@ class PolicyLayout:
             todo.extend(new)
 
     def settle(self, edges: set[int]) -> None:
-        """Make room for the search among the units that can ever have something to do."""
+        """Allocate the search structure for the units that can ever have work."""
         active = {unit for edge in edges for unit in self.served[edge]}
         self.unit_at = ints_of(unit for unit in self.order.tolist() if unit in active)
         self.units["place"][self.unit_at] = np.arange(len(self.unit_at))
@@ -237,13 +237,13 @@ class PolicyLayout:
         )
 
     def arrays(self, time: Floats, lists: Ints) -> PlanArrays:
-        """Return all of it for compiled code."""
+        """Return the arrays for compiled code."""
         return PlanArrays(
             UnitArrays(self.units, self.unit_at, self.entries, self.steps, self.doors, self.clusters),
             self.ranking(self.units, time),
             self.turns(lists),
             TermArrays(
-                self.way_query, self.features, self.whole, self.gain, self.cost, self.made, self.below_from,
+                self.path_query, self.features, self.whole, self.gain, self.cost, self.made, self.below_from,
                 self.below, self.scratch,
             ),
             WorkArrays(self.stack, self.changed, self.chosen),
@@ -251,14 +251,14 @@ class PolicyLayout:
         )  # fmt: skip
 
     def ranking(self, units: Records, time: Floats) -> Ranking:
-        """Return what the search compares, of units or of lanes."""
+        """Return the arrays of the search, among units or lanes."""
         return Ranking(self.chooser, self.by_age, units, self.factors, self.ties, self.tree, self.keys, time)
 
     def turns(self, lists: Ints) -> TurnArrays:
-        """Return who takes turns."""
+        """Return the holders of turns."""
         return TurnArrays(self.holders, lists, self.bits, self.summary, self.sweeps)
 
 
-def _features(ways: Sequence[object]) -> Floats:
-    rows = [[float(getattr(way, name)) for name in FEATURES] for way in ways]
+def _features(paths: Sequence[object]) -> Floats:
+    rows = [[float(getattr(path, name)) for name in FEATURES] for path in paths]
     return np.array(rows, np.float64).reshape(len(rows), len(FEATURES))
