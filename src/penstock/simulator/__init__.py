@@ -4,8 +4,8 @@
 """
 
 from penstock.simulator.fractional import run_fractional
-from penstock.simulator.rules import BBDM03, JC03, P04, SCLP08, Rules
-from penstock.simulator.trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
+from penstock.simulator.fractional_trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
+from penstock.simulator.paper_conventions import BBDM03, JC03, P04, SCLP08, Rules
 
 __all__ = [
     "BBDM03",

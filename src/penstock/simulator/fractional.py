@@ -15,10 +15,10 @@ from penstock.errors import NetworkError, PolicyError
 from penstock.network import Edge, Network, Number, checked, exact
 from penstock.policies import Policy, Scheduler, Unit, Waiting
 from penstock.policies.policy import divided
+from penstock.simulator.fractional_trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
 from penstock.simulator.inputs import Fates, checked_fates, sorted_arrivals
-from penstock.simulator.passage import Operators, Passage, Portion
-from penstock.simulator.rules import SCLP08, Rules
-from penstock.simulator.trace import FractionalDeparture, FractionalTrace, MemorySample, ServedRun
+from penstock.simulator.operator_passage import Operators, Passage, Portion
+from penstock.simulator.paper_conventions import SCLP08, Rules
 
 
 def run_fractional(

@@ -11,7 +11,7 @@ from penstock.network import Number, checked
 from penstock.policies import Limited, Service
 from penstock.shedding.controller import SheddingRules
 from penstock.simulator.attributes import Attributes
-from penstock.simulator.selected import Drift
+from penstock.simulator.policy_selection import Drift
 
 Progress = Callable[[float], None]
 """Is told which share of the tuples has arrived."""

@@ -24,7 +24,7 @@ from penstock.simulator.compiled.places import (
 )
 
 if TYPE_CHECKING:
-    from penstock.simulator.thinning import Shed
+    from penstock.simulator.drop_boxes import Shed
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,17 +18,17 @@ from penstock.qos.settings import goals_among
 from penstock.shedding.controller import SheddingRules
 from penstock.simulator.compiled import places, records
 from penstock.simulator.compiled.bundles import KernelOptions
-from penstock.simulator.course import Course
+from penstock.simulator.drop_boxes import Shed, SimulatedDropBoxes
 from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.layout.lanes import lanes_of
 from penstock.simulator.layout.lists import Lists
 from penstock.simulator.layout.network import Wiring
 from penstock.simulator.layout.policy import PolicyLayout
 from penstock.simulator.options import Adaptive, SimulationOptions
+from penstock.simulator.policy_selection import Drift, Selected
 from penstock.simulator.result import EventLog, Result
-from penstock.simulator.selected import Drift, Selected
 from penstock.simulator.state import State, interruptible
-from penstock.simulator.thinning import Shed, Thinning
+from penstock.simulator.steerable_run import Course
 
 
 class ResultExtras(TypedDict, total=False):
@@ -100,7 +100,7 @@ class SimulationRun:
         thinning = None
         if options.shed and options.memory is not None:
             rules = options.shed if isinstance(options.shed, SheddingRules) else None
-            thinning = Thinning(self.net, feed, options.memory, rules, self.seed)
+            thinning = SimulatedDropBoxes(self.net, feed, options.memory, rules, self.seed)
         begun = perf_counter()
         run = Selected(self.net, feed, selection, drifts, self.course, thinning)
         run.go(options.progress)

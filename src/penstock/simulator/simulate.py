@@ -12,9 +12,9 @@ from penstock.policies import Policy, policy_named
 from penstock.qos import Selection
 from penstock.simulator.layout.arrivals import checked_times
 from penstock.simulator.options import Adaptive, SimulationKeywords, SimulationOptions, whole_number
+from penstock.simulator.policy_selection import checked_drifts
 from penstock.simulator.result import Result
 from penstock.simulator.run import SimulationRun
-from penstock.simulator.selected import checked_drifts
 
 __all__ = ["Adaptive", "SimulationKeywords", "SimulationOptions", "simulate"]
 

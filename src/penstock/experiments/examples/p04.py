@@ -10,7 +10,7 @@ from penstock.experiments.examples.cells import Example, ExampleCell, row
 from penstock.network import Network, Number
 from penstock.policies import POLICIES, Policy
 from penstock.simulator import P04, run_fractional
-from penstock.simulator.trace import FractionalTrace
+from penstock.simulator.fractional_trace import FractionalTrace
 
 PAPER, EXAMPLE, TWICE = "P04", "Table 1.1", "§1.3"
 TIMES = range(6)

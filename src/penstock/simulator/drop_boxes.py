@@ -13,8 +13,8 @@ from penstock.network import Network
 from penstock.qos import IntervalStatistics
 from penstock.shedding.controller import LoadSample, Shedder, SheddingRules
 from penstock.shedding.load_model import LEAST_KEPT, network_load
-from penstock.simulator.course import Course
 from penstock.simulator.layout.arrivals import Feed
+from penstock.simulator.steerable_run import Course
 
 LATELY_S = 5.0
 """Rates are measured over so many seconds."""
@@ -31,7 +31,7 @@ class Shed:
     history: tuple[tuple[float, Mapping[str, float]], ...]
 
 
-class Thinning:
+class SimulatedDropBoxes:
     """Sheds load: watches load and memory, and drops tuples before they arrive."""
 
     def __init__(self, net: Network, feed: Feed, limit: float, rules: SheddingRules | None, seed: int) -> None:

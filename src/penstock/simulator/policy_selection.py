@@ -9,9 +9,9 @@ import numpy as np
 from penstock.errors import NetworkError, nearest
 from penstock.network import Network, checked
 from penstock.qos import Estimates, PolicyChoice, Selection
-from penstock.simulator.course import Course, Floats
+from penstock.simulator.drop_boxes import LATELY_S, SimulatedDropBoxes
 from penstock.simulator.layout.arrivals import Feed
-from penstock.simulator.thinning import LATELY_S, Thinning
+from penstock.simulator.steerable_run import Course, Floats
 
 Drift: TypeAlias = tuple[float, Mapping[str, float]]
 FEW = 10
@@ -54,7 +54,7 @@ class Selected:
         selection: Selection,
         drifts: Sequence[Drift],
         make: Make,
-        thinning: Thinning | None = None,
+        thinning: SimulatedDropBoxes | None = None,
     ) -> None:
         self._net, self._feed = net, feed
         self.notes: list[str] = []
