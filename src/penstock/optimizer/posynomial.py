@@ -33,10 +33,17 @@ class Posynomial:
             rows.append(row)
         return cls(np.array(amounts, float), np.array(rows, float).reshape(len(rows), streams))
 
+    @classmethod
+    def total(cls, streams: int, parts: Iterable["Posynomial"]) -> "Posynomial":
+        """Return the sum of many; terms with equal powers are merged."""
+        every = [cls.of(streams), *parts]
+        amounts = np.concatenate([part.amounts for part in every])
+        return _merged(amounts, np.concatenate([part.powers for part in every]))
+
     def __add__(self, other: "Posynomial") -> "Posynomial":
-        """Return the sum; terms with equal powers are merged."""
+        """Return the sum. Of many, `total` is faster."""
         amounts = np.concatenate([self.amounts, other.amounts])
-        return _merged(amounts, np.concatenate([self.powers, other.powers]))
+        return Posynomial(amounts, np.concatenate([self.powers, other.powers]))
 
     def __mul__(self, other: Union[float, "Posynomial"]) -> "Posynomial":
         """Return the product with a number or with another posynomial."""

@@ -113,8 +113,9 @@ class Engine:
 
     def create(self, query: QueryDef) -> QueryState:
         """Register a query; it sees the rows that arrive from now on."""
-        self._set_plan(self._queries.create(query))
+        plan = self._queries.create(query)
         self.recorder.query_created(query.name)
+        self._set_plan(plan)
         return self.queries[query.name]
 
     def drop(self, name: str) -> QueryState:

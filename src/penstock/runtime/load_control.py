@@ -1,4 +1,4 @@
-"""Load control: samples load and memory, asks the shedding controller, and sets drop boxes.
+"""Load control: samples load and memory, sets drop boxes, and carries out SET memory and SET shed.
 
 Backpressure comes first: a stream without room is not read. That hides overload from whoever counts admitted rows,
 so what counts here is what sources offer, read or not. Only streams driven by a clock or a client are shed; rows

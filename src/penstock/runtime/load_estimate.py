@@ -32,7 +32,7 @@ def engine_load(engine: Engine, offered: Mapping[str, float], probes: Mapping[st
         """Return what a join makes by its measured fanout, without a model of its windows."""
         edges = network.in_edges[operator.name]
         made = (rates[edge.source] * float(network.fanout[edge]) for edge in edges)
-        return sum(made, Posynomial.of(len(offered)))
+        return Posynomial.total(len(offered), made)
 
     joins = {name: _join_load(engine, name, plan, offered) for name, plan in probes.items()}
     members = {query.name: len(list(engine.plan.served_by(query.name))) for query in network.queries}

@@ -68,7 +68,10 @@ class Runtime:
         self._intake = Intake(
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
         )
-        self._jobs = JobRunner(self.engine, backend, sinks, self._clock, options.in_flight, on_event)
+        self._stopping = threading.Event()
+        self._jobs = JobRunner(
+            self.engine, backend, sinks, self._clock, options.in_flight, on_event, self._stopping.is_set
+        )
         self._load = LoadControl(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
             self.engine,
@@ -83,13 +86,12 @@ class Runtime:
             script, self.engine, self._policy_control, self._load, self._open_query, on_event, self.update_summary
         )
         self._publisher = Publisher(sinks, self._clock, options.publish_us)
-        self._stopping = threading.Event()
         self._streams_stopped = False
-        self._started = self._now = self._learned = self._clock.now_us()
         self._napped_us = 0
         self._housekeeping, self._learning = Stopwatch(), Stopwatch()
         self._abandoned = 0
         self._begin_queries(script)
+        self._started = self._now = self._learned = self._clock.now_us()
         self._latest = self._summary()
 
     def _begin_queries(self, script: Script) -> None:
@@ -235,11 +237,9 @@ class Runtime:
 
     def _shutdown(self) -> None:
         """Finish the current jobs, and count the rows that are abandoned."""
-        self._jobs.stopping = self._stopping.is_set()
-        abandoned = 0
         with suppress(PenstockError):
-            abandoned = self._jobs.finish()
-        self._abandoned = self.engine.state.waiting_rows() + abandoned
+            self._jobs.finish()
+        self._abandoned = self.engine.state.waiting_rows() + self._jobs.rows
 
     def _keep_house(self) -> None:
         """Release rows, sample memory and load, and now and then let the scheduler learn."""

@@ -1,4 +1,4 @@
-"""Policy control: which policy runs, by goals, statistics and what-if runs; and SET while the script runs."""
+"""Policy control: which policy runs, by goals, statistics and what-if runs; SET policy, qos, selector."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

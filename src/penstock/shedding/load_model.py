@@ -101,18 +101,16 @@ class SystemLoad:
         cost = self._rows(shares) * self.pace
         if self.jobs is not None:
             cost += self.jobs
-        value = Posynomial.of(n)
+        values = []
         for name, rate in self.rates.items():
             whole = rate.at(np.ones(n))
             if whole > 0:
-                value += rate * (self.members.get(name, 1) / whole)
-        return Load(value, cost)
+                values.append(rate * (self.members.get(name, 1) / whole))
+        return Load(Posynomial.total(n, values), cost)
 
     def _rows(self, shares: Floats) -> Posynomial:
-        cost = self.cost
-        for join in self.joins.values():
-            cost += join.cost(len(self.streams), shares)
-        return cost
+        n = len(self.streams)
+        return Posynomial.total(n, [self.cost, *(join.cost(n, shares) for join in self.joins.values())])
 
     def rows_s(self, keep: Mapping[str, float]) -> float:
         """Return the seconds per second of the rows, by the costs of single operators."""
@@ -157,20 +155,20 @@ def system_load(
     n = len(offered)
     rates = {name: Posynomial.of(n) for name in network.stream_by_name}
     rates |= {name: Posynomial.of(n, [(offered[name], [place])]) for place, name in enumerate(offered)}
-    cost = Posynomial.of(n)
+    taken: list[Posynomial] = []
     for operator in network.operators:
         if operator.name in known:
             rates[operator.name] = known[operator.name].rate(n)
             continue
         edges = network.in_edges[operator.name]
-        cost = sum((rates[edge.source] * costs[edge] for edge in edges), cost)
+        taken += [rates[edge.source] * costs[edge] for edge in edges]
         if operator.kind == "join":
             rates[operator.name] = join_rows(operator, rates)
         else:
             made = (rates[edge.source] * float(operator.selectivity) for edge in edges)
-            rates[operator.name] = sum(made, Posynomial.of(n))
+            rates[operator.name] = Posynomial.total(n, made)
     results = {query.name: rates[query.root] for query in network.queries}
-    return SystemLoad(tuple(offered), cost, results, members or {}, known)
+    return SystemLoad(tuple(offered), Posynomial.total(n, taken), results, members or {}, known)
 
 
 def network_load(network: Network) -> SystemLoad:

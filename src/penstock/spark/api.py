@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, Self, TypedDict, Unpack
 
@@ -135,13 +135,17 @@ _FOR_OPTIONS = ("policy", "qos", "selector", "drain", "seconds", "chunk_rows", "
 _FOR_LISTENERS = ("on_event", "on_tick")
 
 
-@contextmanager
-def started(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> Iterator[Running]:
+def started(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> AbstractContextManager[Running]:
     """Start a script in the background and yield it; it is stopped at the end of the `with` block.
 
     The arguments are those of `run`. Without `out`, `on_rows` and `show`, results are kept in memory.
     """
-    _check_keywords(keywords)
+    _check_keywords("started", keywords)
+    return _started(script, keywords)
+
+
+@contextmanager
+def _started(script: Script | str | Path, keywords: RunKeywords) -> Iterator[Running]:
     with ExitStack() as stack:
         stages = Stages(keywords.get("on_stage") or keywords.get("on_event"))
         stack.callback(stages.close)
@@ -173,7 +177,8 @@ def run(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> "Result
       `Summary`, and what the start waits for. Without `on_stage`, `on_event` is told that, or the logger
       `penstock` at level INFO.
     """
-    with started(script, **keywords) as running:
+    _check_keywords("run", keywords)
+    with _started(script, keywords) as running:
         summary = running.wait()
         return Results(summary, {} if running.memory is None else running.results, running.rejected)
 
@@ -201,11 +206,11 @@ def read_script(script: Script | str | Path) -> Script:
     return Script.parse(script)
 
 
-def _check_keywords(keywords: RunKeywords) -> None:
+def _check_keywords(function: str, keywords: RunKeywords) -> None:
     unknown = [name for name in keywords if name not in RunKeywords.__annotations__]
     if unknown:
         hint = nearest(unknown[0], RunKeywords.__annotations__)
-        raise TypeError(f"run() got an unexpected keyword argument {unknown[0]!r}.{hint}")
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}.{hint}")
 
 
 def _opened(

@@ -1,0 +1,66 @@
+"""Failed jobs: which queries are stopped, what is tried again, and when the run gives up."""
+
+from collections.abc import Callable, Mapping
+
+from penstock.errors import RunError
+from penstock.runtime.backend import Backend
+from penstock.runtime.culprits import Attempt, culprits, too_many_of_one_row, users
+from penstock.runtime.engine import Engine
+from penstock.runtime.job import Job
+from penstock.runtime.result_limits import TooManyResults
+
+GIVE_UP = 3
+"""Failed jobs in a row, with no query to blame, after which the run ends."""
+
+
+class JobFailures:
+    """Decides what follows from a failed job. While the run is stopping, nothing does."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        backend: Backend,
+        on_event: Callable[[str], object],
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self._engine = engine
+        self._backend = backend
+        self._on_event = on_event
+        self._is_stopping = is_stopping
+        self._in_a_row = 0
+
+    def succeeded(self) -> None:
+        """Count failures anew: a job has worked."""
+        self._in_a_row = 0
+
+    def handle(self, job: Job, error: BaseException) -> None:
+        """Find out which queries made a job fail, and stop them."""
+        if isinstance(error, TooManyResults):
+            self._made_too_many(job)
+            return
+        self._engine.give_back(job)
+        if not isinstance(error, Exception):
+            raise error
+        if self._is_stopping():
+            return
+        self._in_a_row += 1
+        found = culprits(self._engine.state, job, Attempt(self._backend))
+        if found:
+            self._stop_queries(found)
+        elif self._in_a_row >= GIVE_UP:
+            reason = self._backend.explain(error)
+            raise RunError(f"a job failed {GIVE_UP} times, and no query alone is to blame: {reason}")
+
+    def _made_too_many(self, job: Job) -> None:
+        """Try a job again with fewer rows; with a single row, stop the queries for which that is too much."""
+        if self._engine.exceeded(job) or self._is_stopping():
+            return
+        reason = too_many_of_one_row(job)
+        found = culprits(self._engine.state, job, Attempt(self._backend, too_many=reason))
+        self._stop_queries(found or dict.fromkeys(users(self._engine.state, job), reason))
+
+    def _stop_queries(self, reasons: Mapping[str, str]) -> None:
+        self._backend.check_alive()
+        for name, reason in reasons.items():
+            self._engine.stop(name, reason)
+            self._on_event(f"query {name} stopped: {reason}")
