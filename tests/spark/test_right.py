@@ -39,7 +39,7 @@ def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
 
-QUICK = ("fifo", "bsd", "chain", "segment", "threshold", "round_robin")
+QUICK = ("fifo", "bsd", "chain", "threshold")
 
 
 @pytest.mark.parametrize(
