@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from penstock.cli.style import in_a_folder
 from penstock.errors import RunError
 
 _Options = TypeVar("_Options")
@@ -17,6 +18,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, n
 ReportFolder = Annotated[
     Path, typer.Option("--out", help="Write the figures and a report here.", metavar="DIR", file_okay=False)
 ]
+
+
+def page_option(text: str) -> object:
+    """Return the option `--report FILE.html` with this help; the folder of the file must exist."""
+    return typer.Option(help=text, metavar="FILE.html", dir_okay=False, callback=in_a_folder)
+
+
 BENCHMARK_RESULTS = Path("benchmarks/results")
 
 

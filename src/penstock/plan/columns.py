@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.language.names import quoted
 from penstock.language.statements import Column
 from penstock.language.types import ColumnType
 from penstock.plan.steps import ARRIVAL, TIME, seq
@@ -63,11 +62,6 @@ def spark_type(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
         return ColumnType.struct({each.name: ColumnType(spark_type(each.type)) for each in kind}).name
     return next(name for name, each in _ARROW.items() if each == kind)
-
-
-def ddl(columns: Iterable[Column]) -> str:
-    """Return the columns as a Spark DDL schema."""
-    return ", ".join(f"{quoted(column.name)} {column.type.name}" for column in columns)
 
 
 def typed(table: pa.Table, columns: Iterable[Column]) -> pa.Table:

@@ -30,7 +30,7 @@ class JobRunner:
         clock: Clock,
         in_flight: int,
         on_event: Callable[[str], object],
-        is_stopping: Callable[[], bool] = lambda: False,
+        is_stopping: Callable[[], bool],
     ) -> None:
         self._engine = engine
         self._backend = backend

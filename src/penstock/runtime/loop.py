@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from penstock.errors import PenstockError
 from penstock.language.script import Script
-from penstock.language.statements import QueryDef, Statement
+from penstock.language.statements import QueryDef
 from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.engine import Engine
@@ -124,11 +124,7 @@ class Runtime:
 
         A query that is created sees the rows that arrive from then on; the message has the sequence numbers.
         """
-        return self.request(list(self.script.read_statements(sql))).result(timeout)
-
-    def request(self, statements: list[Statement]) -> "Future[list[str]]":
-        """Hand statements to the loop."""
-        return self._requests.add(statements)
+        return self._requests.add(list(self.script.read_statements(sql))).result(timeout)
 
     def settle(self) -> "Future[None]":
         """Ask to be told when everything that has arrived by now is drained as far as possible.

@@ -10,8 +10,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from penstock.cli.bench.outcome import conclude
-from penstock.cli.options import AsJson
-from penstock.cli.style import COMPACT, NONE, in_a_folder
+from penstock.cli.options import AsJson, page_option
+from penstock.cli.style import COMPACT, NONE
 
 
 def optimizer(
@@ -20,12 +20,7 @@ def optimizer(
     seed: Annotated[int, typer.Option(help="Random seed.", min=0, metavar="N")] = 1,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a page with a plot of the times.",
-            metavar="FILE.html",
-            dir_okay=False,
-            callback=in_a_folder,
-        ),
+        page_option("Write a page with a plot of the times."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

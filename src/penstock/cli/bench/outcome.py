@@ -1,17 +1,28 @@
-"""Shared output of the `penstock bench` commands: result files, the table of requirements, the exit code."""
+"""Shared output of the `penstock bench` commands: progress, result files, requirements, the exit code."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.style import COMPACT, NONE, wide_console
+
+
+@contextmanager
+def share_bar() -> Iterator[Callable[[str, float], None]]:
+    """Show a progress bar on stderr; yield the function that takes a text and the share that is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda text, share: bar.update(task, description=text, completed=share)
 
 
 def keep(found: dict[str, Any], page: Callable[[dict[str, Any]], str], folder: Path, name: str) -> Path:

@@ -6,14 +6,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.bench.outcome import conclude
-from penstock.cli.options import AsJson
-from penstock.cli.style import COMPACT, in_a_folder
+from penstock.cli.bench.outcome import conclude, share_bar
+from penstock.cli.options import AsJson, page_option
+from penstock.cli.style import COMPACT
 
 
 def selectors(
@@ -31,12 +29,7 @@ def selectors(
     ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a page with a plot of the regrets.",
-            metavar="FILE.html",
-            dir_okay=False,
-            callback=in_a_folder,
-        ),
+        page_option("Write a page with a plot of the regrets."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,14 +45,8 @@ def selectors(
     """
     from penstock.bench.selectors.run import measured
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        found = measured(
-            quick=quick,
-            traces=traces,
-            on_stage=lambda text, share: bar.update(task, description=text, completed=share),
-        )
+    with share_bar() as on_stage:
+        found = measured(quick=quick, traces=traces, on_stage=on_stage)
     if report:
         from penstock.report.selectors import page
 

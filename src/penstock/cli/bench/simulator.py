@@ -6,14 +6,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.bench.outcome import conclude
-from penstock.cli.options import AsJson
-from penstock.cli.style import COMPACT, NONE, in_a_folder, size
+from penstock.cli.bench.outcome import conclude, share_bar
+from penstock.cli.options import AsJson, page_option
+from penstock.cli.style import COMPACT, NONE, size
 
 TITLES = {
     "compiled": "Million decisions per second, compiled",
@@ -31,12 +30,7 @@ def simulator(
     ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a page with a plot of the rates.",
-            metavar="FILE.html",
-            dir_okay=False,
-            callback=in_a_folder,
-        ),
+        page_option("Write a page with a plot of the rates."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,12 +47,8 @@ def simulator(
     from penstock.bench.simulator.claims import ADVICE
     from penstock.bench.simulator.run import measured
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        found = measured(
-            quick=quick, on_stage=lambda text, share: bar.update(task, description=text, completed=share)
-        )
+    with share_bar() as on_stage:
+        found = measured(quick=quick, on_stage=on_stage)
     if report:
         from penstock.report.simulator import page
 

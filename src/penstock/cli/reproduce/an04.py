@@ -11,9 +11,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.options import AsJson
+from penstock.cli.options import AsJson, page_option
 from penstock.cli.reproduce.claims import claims_table, reasons
-from penstock.cli.style import COMPACT, NONE, in_a_folder, plural, rate, wide_console
+from penstock.cli.style import COMPACT, NONE, plural, rate, wide_console
 from penstock.report.verdicts import counted
 
 
@@ -25,9 +25,7 @@ def an04(
     ] = 1200,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the figures to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder
-        ),
+        page_option("Write the figures to this page."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import AsJson
-from penstock.cli.style import in_a_folder
+from penstock.cli.options import AsJson, page_option
 
 TRACES = {"SCLP08": "BC-pAug89.parquet", "BBDM03": "DEC-PKT-1-UDP.parquet"}
 """The trace of each paper, in the folder given by --traces."""
@@ -25,12 +24,7 @@ class SweepOptions:
     ] = Path("penstock-results")
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write claims and figures to this page.",
-            metavar="FILE.html",
-            dir_okay=False,
-            callback=in_a_folder,
-        ),
+        page_option("Write claims and figures to this page."),
     ] = None
     master: Annotated[str | None, typer.Option(help="Spark master; local by default.", metavar="URL")] = None
     remote: Annotated[str | None, typer.Option(help="Spark Connect server instead.", metavar="URL")] = None

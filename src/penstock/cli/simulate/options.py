@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from penstock.cli.join_problem import seconds as in_seconds
-from penstock.cli.options import AsJson
+from penstock.cli.options import AsJson, page_option
 from penstock.cli.own_policy import is_own, policy_given
-from penstock.cli.style import in_a_folder
 from penstock.errors import PlanError, PolicyError, QosError
 from penstock.policies import Policy
 from penstock.qos import DEFAULT as DEFAULT_GOALS
@@ -121,7 +120,7 @@ class SimulateOptions:
     ] = None
     report: Annotated[
         Path | None,
-        typer.Option(help="Write plots to this page.", metavar="FILE.html", dir_okay=False, callback=in_a_folder),
+        page_option("Write plots to this page."),
     ] = None
     as_json: AsJson = False
 
