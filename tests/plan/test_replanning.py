@@ -12,7 +12,7 @@ from penstock.plan.probe_orders import EQUAL, OTHER, StreamSample, planned
 from penstock.policies import Exhaustive
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
-from tests.runtime.duck import Duck
+from tests.runtime.duck import Duck, next_job
 
 SHOP = """
     CREATE STREAM orders (t TIMESTAMP, site INT, item BIGINT, customer STRING) FROM files
@@ -60,7 +60,7 @@ class Shop:
         self.now_s += 4
 
     def work(self):
-        while (run := self.engine.next_job(int(self.now_s * 1e6))) is not None:
+        while (run := next_job(self.engine, int(self.now_s * 1e6))) is not None:
             for emitted in self.engine.commit(run, self.duck(run.work), int(self.now_s * 1e6), 0.05):
                 self.results.update(zip(*(c.to_pylist() for c in emitted.rows.columns), strict=True))
         self.engine.release()
@@ -74,7 +74,7 @@ class Shop:
 def test_the_rarest_match_is_probed_first_from_the_first_job_on():
     shop = Shop()
     shop.come(site=MANY, item=SOME, customer=FEW)
-    run = shop.engine.next_job(4_000_000)
+    run = next_job(shop.engine, 4_000_000)
     assert run.work.plan.join("join.1").order_from(0) == (3, 2, 1)
     assert shop.orders == [(3, 2, 1), (0, 3, 2), (0, 3, 1), (0, 2, 1)]
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 import sqlglot
 
 from penstock.plan.steps import ARRIVAL, TIME, Join, Lookup, Project, Select, seq
+from penstock.runtime.engine import Engine
+from penstock.runtime.job import Job
 from penstock.runtime.work import Outcome, Work
 
 # Spark's types as DuckDB spells them, where they differ.
@@ -24,6 +26,12 @@ def quoted(name: str) -> str:
 def duck_sql(sql: str) -> str:
     """Return an expression of Spark's dialect in DuckDB's."""
     return sqlglot.transpile(sql, read="spark", write="duckdb")[0]
+
+
+def next_job(engine: Engine, now_us: int) -> Job | None:
+    """Return the job that the policy runs next; None if nothing can run."""
+    units = engine.choose(now_us)
+    return engine.take(units) if units else None
 
 
 class Duck:

@@ -19,7 +19,7 @@ from tests.oracle.generator import cases, with_variants
 from tests.oracle.model import column_list
 from tests.oracle.oracle import difference, expected
 from tests.oracle.results import sorted_rows
-from tests.runtime.duck import Duck
+from tests.runtime.duck import Duck, next_job
 
 RUNNABLE = list(POLICIES)
 MORE = ["bsd.every(2)", "hnr.level('operator')", "hr.clustered(3)", "hnr.shared('sum')", "chain.level('query')"]
@@ -69,7 +69,7 @@ class Drive:
 
     def start(self) -> None:
         if len(self.runs) < 3:
-            run = self.engine.next_job(self.now)
+            run = next_job(self.engine, self.now)
             if run is not None:
                 self.runs.append(run)
 

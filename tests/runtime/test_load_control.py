@@ -19,7 +19,7 @@ from penstock.runtime.memory_sizes import check_memory, room_rows
 from penstock.shedding.controller import Shedder, SheddingRules
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.generated import GeneratedSource
-from tests.runtime.duck import Duck
+from tests.runtime.duck import Duck, next_job
 from tests.runtime.test_drop_boxes import kept_numbers
 
 ONE = """
@@ -64,7 +64,7 @@ class Fed:
             self.engine.set_watermark(name, source.watermark(int(self.now * 1e6)), ended=False)
 
     def work(self):
-        while (run := self.engine.next_job(int(self.now * 1e6))) is not None:
+        while (run := next_job(self.engine, int(self.now * 1e6))) is not None:
             seconds = 0.05 + sum(
                 chunk.rows * self.row_s[edge.source] for edge, chunks in run.taken.items() for chunk in chunks
             )

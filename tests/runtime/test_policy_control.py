@@ -18,7 +18,7 @@ from penstock.runtime.engine import Engine
 from penstock.runtime.policy_control import PolicyControl
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.what_if_view import what_if_beside
-from tests.runtime.duck import Duck
+from tests.runtime.duck import Duck, next_job
 
 SCRIPT = """
 CREATE STREAM s (v INT) FROM poisson WITH (rate = 100);
@@ -70,7 +70,7 @@ class World:
             self.engine.learn({"s": ROWS_A_STEP / STEP_S})
         self.control.sample(self.now_us)
         if self.run is None:
-            self.run = self.engine.next_job(self.now_us)
+            self.run = next_job(self.engine, self.now_us)
             self.free_us = self.now_us + int(1e6 * job_s(self.run)) if self.run else self.now_us
 
     def _finish(self):

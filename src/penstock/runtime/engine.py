@@ -229,11 +229,6 @@ class Engine:
         """Take the rows of units from their queues, and return the job."""
         return self._job_rows.take(units)
 
-    def next_job(self, now_us: int) -> Job | None:
-        """Return the job that the policy runs next; None if nothing can run."""
-        units = self.choose(now_us)
-        return self.take(units) if units else None
-
     # What came of it ----------------------------------------------------------------------------------------
 
     def commit(self, job: Job, outcome: Outcome, now_us: int, seconds: float) -> list[Emitted]:

@@ -148,6 +148,15 @@ def count_work(
 
 
 @inlined
+def measured(
+    network: NetworkArrays, time: Floats, out: Records, place: int, query: int, leaves: float
+) -> tuple[float, float]:
+    """Return response and slowdown of a result of a query."""
+    response = leaves - time[out[place].number]
+    return response, 1.0 + (response - out[place].alone) / network.ideal[query]
+
+
+@inlined
 def depart(
     network: NetworkArrays, time: Floats, state: StateArrays, out: Records, operator: int, made: int, leaves: float
 ) -> None:
@@ -156,8 +165,7 @@ def depart(
     for result in range(operators[operator].result_from, operators[operator].result_to):
         query = network.lists[result]
         for place in range(made):
-            response = leaves - time[out[place].number]
-            slowdown = 1.0 + (response - out[place].alone) / network.ideal[query]
+            response, slowdown = measured(network, time, out, place, query, leaves)
             record(state.stats, query, response, slowdown)
             record(state.bins, bin_of(state.bins, state.floats, leaves), response, slowdown)
 
@@ -178,8 +186,7 @@ def note_results(
     for result in range(operators[operator].result_from, operators[operator].result_to):
         query = network.lists[result]
         for place in range(made):
-            response = leaves - time[out[place].number]
-            slowdown = 1.0 + (response - out[place].alone) / network.ideal[query]
+            response, slowdown = measured(network, time, out, place, query, leaves)
             line = (leaves, float(query), float(out[place].number), response, slowdown)
             note(logs, DEPARTURES, ints, line)
 
