@@ -36,11 +36,6 @@ class Arrived:
     arrival_us: int | Micros
     times_us: Micros | None = None
 
-    @property
-    def count(self) -> int:
-        """How many rows there are."""
-        return int(self.rows.num_rows)
-
 
 @dataclass(frozen=True)
 class Admitted:
@@ -54,6 +49,8 @@ class Admitted:
     dropped: int = 0
     stored: StoredRows | None = None
     """The rows that passed, if they are stored."""
+    offered: int = 0
+    """Rows that arrived, with rejected and dropped ones."""
 
     @property
     def kept(self) -> Place | None:
@@ -94,7 +91,7 @@ def admitted(
     latest = newest
     if fits.any():
         latest = int(times[fits].max()) if newest is None else max(newest, int(times[fits].max()))
-    return Admitted(kept, rejected, next_sequence + count, latest, fitting - kept.num_rows)
+    return Admitted(kept, rejected, next_sequence + count, latest, fitting - kept.num_rows, offered=count)
 
 
 def time_name(definition: StreamDef) -> str | None:

@@ -1,5 +1,6 @@
 """`Backend`: what the runtime needs of the machine that runs its jobs. `spark/backend.py` implements it."""
 
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -40,6 +41,10 @@ class Backend(Protocol):
 
     def explain(self, error: BaseException) -> str:
         """Return an error of a job in words for a user."""
+        ...
+
+    def unreadable_file(self, error: BaseException) -> Path | None:
+        """Return the file that a job could not read, if that is why it failed."""
         ...
 
     def check_alive(self) -> None:

@@ -1,11 +1,13 @@
 """`Chunk`: rows that came together. Its numbers are in the driver; its rows are resident or stored."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from penstock.plan.columns import is_sequence, numbers
 from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
 
 Place = ResidentRows | StoredRows
@@ -72,6 +74,12 @@ class Chunk:
     def bytes(self) -> int:
         """Bytes of the rows."""
         return self.place.bytes
+
+    def without(self, lost: Set[Segment]) -> list["Chunk"]:
+        """Return the rows that are not in lost files, in chunks."""
+        if not isinstance(self.place, StoredRows) or lost.isdisjoint(self.place.segments):
+            return [self]
+        return [Chunk(rows, self.number) for rows in self.place.without(lost)]
 
     def ready(self, bound: float) -> int:
         """Return how many rows precede the first with a time above the bound."""

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from penstock.plan.columns import is_hidden, numbers
+from penstock.plan.group import QUERY
 from penstock.plan.replanning import JoinRan
 from penstock.plan.steps import ARRIVAL
 from penstock.runtime.group_rows import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.rows.written import WrittenResults
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import Outcome
 
@@ -57,6 +61,8 @@ def emit_results(
 ) -> Iterator[Emitted]:
     """Return the results of each query or group, and record their responses. `ideal_s` gives a query's T."""
     plan = finished.job.work.plan
+    if finished.outcome.written is not None:
+        yield from _emit_written(state, finished, finished.outcome.written, ideal_s, recorder)
     for name, table in finished.outcome.rows.items():
         for query in plan.roots.get(name, ()):
             group = plan.groups.get(query)
@@ -71,6 +77,35 @@ def emit_results(
                 responses = (finished.now_us - numbers(rows, ARRIVAL)) / 1e6
                 recorder.group_results(group, members, responses, ideal_s(query))
                 yield Emitted(group.name, named_rows(group, _visible(rows), members), of_group=True)
+
+
+def _emit_written(
+    state: RuntimeState,
+    finished: FinishedJob,
+    written: WrittenResults,
+    ideal_s: Callable[[str], float],
+    recorder: Recorder,
+) -> Iterator[Emitted]:
+    """Return results that executors wrote, and record their responses; those of queries that are gone are not."""
+    target = finished.job.work.target
+    assert target is not None
+    gone = {query for query in written.sums if not state.queries[query].live}
+    for query, sums in written.sums.items():
+        if query not in gone:
+            recorder.result_sums(query, sums.responses(finished.now_us), ideal_s(target.name))
+    if len(gone) == len(written.sums):
+        target.remove()
+    elif gone:  # a query failed meanwhile: its rows are taken out
+        rows = pa.concat_tables([pq.ParquetFile(path).read() for path in written.files])
+        target.remove()
+        rows = rows.filter(pc.invert(pc.is_in(rows.column(QUERY), pa.array(sorted(gone)))))
+        rows = rows.set_column(0, QUERY, rows.column(QUERY).combine_chunks().dictionary_encode())
+        yield Emitted(target.name, rows.drop_columns([ARRIVAL]), of_group=True)
+    else:
+        yield Emitted(target.name, _NO_ROWS, target.members is not None, written)
+
+
+_NO_ROWS = pa.schema([]).empty_table()
 
 
 def _visible(rows: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ class Attempt:
     def fault(self, work: Work) -> str | None:
         """Return why some work fails; None if it does not."""
         try:
-            self.backend.run(work)
+            self.backend.run(replace(work, target=None, discard=work.target is not None))
         except TooManyResults:
             return self.too_many
         except Exception as error:

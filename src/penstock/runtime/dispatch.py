@@ -89,6 +89,8 @@ class Dispatcher:
         if oldest is None or any(lane.edge in job.taken for job in self._state.in_flight for lane in served.lanes):
             return None
         batch = min(ready, self._units.most_rows(served, waiting))
+        if any(lane.queue.chunks and lane.queue.chunks[0].is_stored for lane in served.lanes):
+            batch = min(ready, self._units.most_stored_rows(served, waiting, writes=False))
         known = self._costs.window_rows
         window_rows = sum(known.get(join, 0.0) for join in served.joins) if served.joins else 0.0
         return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self._costs.overhead_s(window_rows))

@@ -1,7 +1,8 @@
 """The engine: a state machine. It is told what happened and says what to run. It has no clock and no Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, StreamDef
@@ -25,7 +26,7 @@ from penstock.runtime.queues import Queue
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.rows.resident import ResidentRows
-from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.runtime.rows.segment import ArrivedFiles, Segment
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.unit_state import MOST_ROWS, UnitStates
@@ -236,6 +237,10 @@ class Engine:
             self._continue_with(planned, {})
         return self.dispatcher.choose(now_us, least_s)
 
+    def write_results_to(self, folder: Callable[[], Path] | None) -> None:
+        """Let executors write results to this folder, where there are many of them."""
+        self._job_rows.write_results_to(folder)
+
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job."""
         return self._job_rows.take(units)
@@ -259,6 +264,13 @@ class Engine:
     def give_back(self, job: Job) -> None:
         """Return a job's rows to their queues: it did not happen."""
         self._job_rows.give_back(job)
+
+    def lose_files(self, job: Job, lost: Mapping[Segment, str]) -> None:
+        """Return a job's rows to their queues, and remove the rows of files that are lost, given their streams."""
+        self._job_rows.give_back(job)
+        self.state.remove_files(lost.keys())
+        for segment, stream in lost.items():
+            self.recorder.lost(stream, segment.rows)
 
     def exceeded(self, job: Job) -> bool:
         """Return a job's rows to their queues: it made too many results. Whether it can be tried with fewer."""

@@ -3,6 +3,7 @@
 The decisions are the same as for rows that pass the driver (`admission.py`).
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -31,16 +32,22 @@ def admitted_files(
     box: DropBox | None = None,
 ) -> Admitted:
     """Number the rows of files, find late and malformed ones, and drop by the drop box."""
-    files, rejected, dropped = [], [], 0
+    files, rejected, dropped, first = [], [], 0, next_sequence
     index = TimeIndexBuilder()
     for each in arrived.segments:
         segment = replace(each, base=next_sequence)
-        examined = _examined(definition, segment, newest, arrived.arrival_us, box)
+        try:
+            examined = _examined(definition, segment, newest, arrived.arrival_us, box)
+            away = _rejected(definition, segment, examined, arrived.names)
+        except (OSError, pa.ArrowException) as error:
+            rejected.append(_unreadable(segment, error))
+            next_sequence += 1
+            continue
         if segment.time_column is not None:
             for times in examined.kept_times:
                 index.add(times)
         newest = examined.newest
-        rejected.append(_rejected(definition, segment, examined, arrived.names))
+        rejected.append(away)
         dropped += examined.dropped
         if examined.kept:
             share = 1.0 if box is None else box.keep
@@ -51,9 +58,9 @@ def admitted_files(
         has_times = definition.timestamp is not None
         found = index.built() if has_times else TimeIndex.constant(arrived.arrival_us)
         stored = StoredRows.of(StoredBatch(definition, tuple(files), arrived.arrival_us, found, arrived.names))
-    return Admitted(
-        pa.schema([]).empty_table(), pa.concat_tables(rejected), next_sequence, newest, dropped, stored
-    )
+    none = pa.schema([]).empty_table()
+    offered = next_sequence - first
+    return Admitted(none, pa.concat_tables(rejected), next_sequence, newest, dropped, stored, offered)
 
 
 @dataclass
@@ -115,6 +122,14 @@ def _bad_places(segment: Segment) -> Micros:
     """Return the places of malformed rows."""
     column = segment.read(np.arange(segment.rows, dtype=np.int64), [BAD]).column(0)
     return np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+
+
+def _unreadable(segment: Segment, error: Exception) -> pa.Table:
+    """Return the row that stands for a file that cannot be read."""
+    name = segment.path.name
+    reason = f"file {name} cannot be read: {str(error).splitlines()[0] or type(error).__name__}"
+    held = json.dumps({"file": name}, ensure_ascii=False)
+    return pa.table([[segment.base], ["malformed"], [reason], [held]], schema=REJECTED)
 
 
 def _rejected(definition: StreamDef, segment: Segment, found: _Examined, names: Mapping[str, str]) -> pa.Table:

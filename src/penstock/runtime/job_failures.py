@@ -8,6 +8,7 @@ from penstock.runtime.culprits import Attempt, culprits, too_many_of_one_row, us
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
+from penstock.runtime.rows.segment import Segment
 
 GIVE_UP = 3
 """Failed jobs in a row, with no query to blame, after which the run ends."""
@@ -32,6 +33,28 @@ class JobFailures:
     def succeeded(self) -> None:
         """Count failures anew: a job has worked."""
         self._in_a_row = 0
+
+    def lost_files(self, job: Job, error: BaseException | None) -> bool:
+        """Check the files that a job read. If some are lost, nothing of the job counts, and it is tried without.
+
+        Spark reads a file silently that was replaced, so this is checked after every job. Errors of jobs with
+        lost files are not held against queries. Return whether files are lost.
+        """
+        lost: dict[Segment, str] = {}
+        unreadable = None if error is None else self._backend.unreadable_file(error)
+        for stream, segment in dict.fromkeys(job.files):
+            trouble = segment.trouble()
+            if trouble is None and segment.path == unreadable:
+                trouble = f"cannot be read: {self._backend.explain(error or OSError())}"
+            if trouble is not None:
+                lost[segment] = stream
+                self._on_event(
+                    f"stream {stream}: {segment.path.name} {trouble}: its {segment.rows:,} rows are lost to "
+                    "queries that have not read them"
+                )
+        if lost:
+            self._engine.lose_files(job, lost)
+        return bool(lost)
 
     def handle(self, job: Job, error: BaseException) -> None:
         """Find out which queries made a job fail, and stop them."""

@@ -1,7 +1,9 @@
 """Rows of a job: which rows of the chosen units one job takes, and how many results it may make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pyarrow as pa
 
@@ -16,14 +18,28 @@ from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows
+from penstock.runtime.rows.written import WriteTarget
+from penstock.runtime.seen_rows import needs_numbers, seen_by_all
 from penstock.runtime.state import RuntimeState
-from penstock.runtime.unit_state import MOST_ROWS, Taken, UnitStates, most_results, rows_of, tasks_of
+from penstock.runtime.unit_state import (
+    MOST_STORED_ROWS,
+    Taken,
+    UnitState,
+    UnitStates,
+    most_results,
+    rows_of,
+    tasks_of,
+)
 from penstock.runtime.work import Outcome, Work
 
 PART_S = 0.02
 """The least time that a task should take; starting one costs some 8 ms."""
 LONGEST_TRAIN = 500
 """Units of a job at most."""
+WRITTEN_RESULTS = 100_000
+"""From so many expected results on, executors write them: fewer are faster through the driver."""
+MOST_WRITTEN = 50_000_000
+"""Results of joins that one job may write."""
 
 
 class JobRows:
@@ -36,6 +52,7 @@ class JobRows:
         self._longest = LONGEST_TRAIN
         """Units that a job takes at most: fewer for a while after one made too many results."""
         self._constants: dict[str, tuple[Group, pa.Table]] = {}
+        self._results_folder: Callable[[], Path] | None = None
 
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job.
@@ -59,12 +76,14 @@ class JobRows:
     def give_back(self, job: Job) -> None:
         """Return a job's rows to their queues: it did not happen."""
         self._state.in_flight.remove(job)
+        if job.work.target is not None:
+            job.work.target.remove()
         for edge, chunks in job.taken.items():
             for each in job.onward(edge):
                 if each in self._state.queues:
                     self._state.queues[each].put_back(chunks)
 
-    def _taken(self, units: tuple[Unit, ...], most: int = MOST_ROWS) -> Job:
+    def _taken(self, units: tuple[Unit, ...], most: int = MOST_STORED_ROWS) -> Job:
         taken: dict[Edge, tuple[Chunk, ...]] = {}
         through: set[Edge] = set()
         cut: set[Edge] = set()
@@ -74,23 +93,31 @@ class JobRows:
             served = self._units.of(unit)
             waiting = sum(lane.queue.rows for lane in served.lanes)
             left = min(self._units.most_rows(served, waiting), most)
+            writes = self._would_write(unit, served, waiting)
+            left_stored = min(self._units.most_stored_rows(served, waiting, writes=writes), most)
             filled += min(left, waiting) / served.fitting
-            if running and filled > 1:
+            if running and (filled > 1 or writes):
                 break
             running.append(unit)
             through |= unit.through
             for edge, reach, queue in served.lanes:
-                chunks = tuple(queue.take(ready_until(self._state, reach), left))
+                chunks = tuple(queue.take(ready_until(self._state, reach), left, left_stored))
                 if not chunks:
                     continue
-                left -= sum(chunk.rows for chunk in chunks)
+                left -= sum(chunk.rows for chunk in chunks if not chunk.is_stored)
+                left_stored -= sum(chunk.rows for chunk in chunks)
                 taken[edge] = (*taken.get(edge, ()), *chunks)
                 latest = max(chunk.last_time for chunk in chunks)
                 cut |= {join for join in reach.joins if join != edge and probe_until(self._state, join) < latest}
+            if writes:
+                break
         work = self._work(taken, frozenset(through - cut), self._partitions(running, taken))
-        multiplying = tuple(unit for unit in running if self._units.of(unit).multiplies)
+        if len(running) == 1 and not cut:
+            work = replace(work, target=self._target(running[0], taken))
+        stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
+        counted = tuple(unit for unit in running if stored or self._units.of(unit).multiplies)
         limited = replace(work, limit=self._result_limit(running, taken, work))
-        job = Job(tuple(running), taken, limited, multiplying)
+        job = Job(tuple(running), taken, limited, counted)
         self._state.in_flight.append(job)
         return job
 
@@ -110,7 +137,42 @@ class JobRows:
             for step in map(state.plan.steps.__getitem__, reached)
             if isinstance(step, Lookup) and step.table.is_constants
         }
-        return Work(state.plan, takes, through, probes, state.wanted, constants, partitions, spans=spans)
+        numbered = needs_numbers(state, taken, through)
+        return Work(
+            state.plan, takes, through, probes, state.wanted, constants, partitions, spans=spans, numbered=numbered
+        )
+
+    # Results that executors write ---------------------------------------------------------------------------
+
+    def write_results_to(self, folder: Callable[[], Path] | None) -> None:
+        """Let executors write results to new folders inside this one, where there are many of them."""
+        self._results_folder = folder
+
+    def _would_write(self, unit: Unit, served: UnitState, rows: int) -> bool:
+        """Whether executors write the results of a job with so many rows of a unit."""
+        if self._results_folder is None or served.output is None:
+            return False
+        stored = any(chunk.is_stored for lane in served.lanes for chunk in lane.queue.chunks)
+        return (stored or served.multiplies) and self._units.expected_results(unit, rows) >= WRITTEN_RESULTS
+
+    def _target(self, unit: Unit, taken: Taken) -> WriteTarget | None:
+        """Return where executors write a job's results; None if they are few, or are returned anyway."""
+        served = self._units.of(unit)
+        rows = rows_of(served, taken)
+        if self._results_folder is None or served.output is None or not rows:
+            return None
+        stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
+        few = self._units.expected_results(unit, rows) < WRITTEN_RESULTS
+        return None if few or not (stored or served.multiplies) else self._new_target(served.output)
+
+    def _new_target(self, operator: str) -> WriteTarget | None:
+        [name] = self._state.plan.roots[operator]
+        seen = seen_by_all(self._state, name)
+        if seen is None or self._results_folder is None:
+            return None
+        group = self._state.plan.groups.get(name)
+        folder = Path(mkdtemp(prefix="job-", dir=self._results_folder()))
+        return WriteTarget(folder, operator, name, seen or None, None if group is None else group.names)
 
     def _constants_of(self, name: str) -> pa.Table:
         group = self._state.plan.groups[name]
@@ -130,6 +192,8 @@ class JobRows:
 
     def _result_limit(self, units: list[Unit], taken: Taken, work: Work) -> Limit | None:
         """Return how many results a job may make; None if it cannot make more anyway."""
+        if work.target is not None:
+            return Limit(MOST_WRITTEN, min(tasks_of(work), self._slots)) if work.probes else None
         rows = sum(chunk.rows for chunks in taken.values() for chunk in chunks)
         limit = self._units.limits.limit([unit.name for unit in units], rows, min(tasks_of(work), self._slots))
         most = sum(most_results(self._units.of(unit), taken, work) for unit in units)
@@ -139,7 +203,12 @@ class JobRows:
         """Return how many rows a job should take of a unit with joins instead; None if all are safe."""
         served = self._units.of(unit)
         rows = rows_of(served, job.taken)
-        if job.work.limit is None or not served.joins or rows <= self._units.limits.careful_rows(unit.name, 1):
+        if (
+            job.work.limit is None
+            or job.work.target is not None
+            or not served.joins
+            or rows <= self._units.limits.careful_rows(unit.name, 1)
+        ):
             return None
         most = most_results(served, job.taken, job.work, by_keys=True)
         careful = self._units.limits.careful_rows(unit.name, int(job.work.limit.of_a_task * rows / max(most, 1.0)))

@@ -80,6 +80,8 @@ class JobRunner:
         for each in finished:
             job = self._running.pop(each)
             error = each.exception()
+            if self._failures.lost_files(job, error):
+                continue
             if error is not None:
                 self._failures.handle(job, error)
                 continue
@@ -87,7 +89,7 @@ class JobRunner:
             outcome, seconds = each.result()
             for emitted in self._engine.commit(job, outcome, self._clock.now_us(), seconds):
                 for sink in self._sinks:
-                    (sink.emit_group if emitted.of_group else sink.emit)(emitted.name, emitted.rows)
+                    sink.take(emitted)
         return bool(finished)
 
     @property

@@ -64,6 +64,8 @@ class Runtime:
             options.optimize,
             ResultLimits(backend.result_bytes / options.in_flight),
         )
+        if len(sinks) == 1 and sinks[0].takes_files:
+            self.engine.write_results_to(sinks[0].results_folder)
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
         self._intake = Intake(
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())

@@ -2,10 +2,11 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from penstock.runtime.chunk import Chunk
+from penstock.runtime.rows.segment import Segment
 
 
 @dataclass
@@ -30,6 +31,13 @@ class Queue:
             self.rows += chunk.rows
             self.bytes += chunk.bytes
 
+    def remove(self, lost: Set[Segment]) -> None:
+        """Remove the rows of lost files."""
+        chunks, self.chunks, self.rows, self.bytes = self.chunks, deque(), 0, 0
+        for chunk in chunks:
+            for each in chunk.without(lost):
+                self.put(each)
+
     def copy(self) -> "Queue":
         """Return a queue that holds the same."""
         return Queue(deque(self.chunks), self.rows, self.bytes)
@@ -46,13 +54,16 @@ class Queue:
                 break
         return count
 
-    def take(self, bound: float, most: int) -> list[Chunk]:
-        """Remove and return the rows that precede the first above the bound, at most so many."""
+    def take(self, bound: float, most: int, most_stored: int | None = None) -> list[Chunk]:
+        """Remove and return the rows that precede the first above the bound, at most so many.
+
+        Of stored rows, more may be taken than of all.
+        """
         taken: list[Chunk] = []
-        left = most
-        while self.chunks and left > 0:
+        left, left_stored = most, most if most_stored is None else most_stored
+        while self.chunks and min(left, left_stored) > 0:
             chunk = self.chunks[0]
-            some = min(chunk.ready(bound), left)
+            some = min(chunk.ready(bound), left_stored if chunk.is_stored else min(left, left_stored))
             if some == 0:
                 break
             self.chunks.popleft()
@@ -64,7 +75,8 @@ class Queue:
                 self.put_back([rest])
                 break
             taken.append(chunk)
-            left -= some
+            left_stored -= some
+            left -= 0 if chunk.is_stored else some
         return taken
 
     @property

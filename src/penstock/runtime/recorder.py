@@ -90,6 +90,8 @@ class StreamCounts:
     kept: int = 0
     bytes: int = 0
     """Bytes of the rows kept."""
+    lost: int = 0
+    """Rows of files that were lost before all queries had read them."""
 
     @property
     def row_bytes(self) -> float:
@@ -154,15 +156,19 @@ class Recorder:
         """Begin the statistics of a query."""
         self.queries[name] = ResultStatistics()
 
-    def admitted(self, stream: str, offered: int, passed: Admitted) -> list[str]:
+    def admitted(self, stream: str, passed: Admitted) -> list[str]:
         """Count rows of a stream after admission; return messages about rejected ones."""
         counts = self.streams[stream]
-        counts.rows += offered
+        counts.rows += passed.offered
         kept = passed.kept
         if kept is not None:
             counts.kept += kept.rows
             counts.bytes += kept.bytes
         return counts.rejections.take(passed.rejected) if passed.rejected.num_rows else []
+
+    def lost(self, stream: str, rows: int) -> None:
+        """Count the rows of an admitted file that was lost before all queries had read it."""
+        self.streams[stream].lost += rows
 
     def queued(self, source: str, chunk: Chunk, *, is_stream: bool) -> None:
         """Count a chunk that a stream or an operator sent to queues."""
@@ -206,8 +212,12 @@ class Recorder:
 
     def results(self, query: str, responses: Floats, ideal_s: float) -> None:
         """Count results of a query, given their responses in seconds."""
-        count, total = len(responses), float(responses.sum())
-        squares, most = float((responses * responses).sum()), float(responses.max())
+        squares = float((responses * responses).sum())
+        self.result_sums(query, (len(responses), float(responses.sum()), squares, float(responses.max())), ideal_s)
+
+    def result_sums(self, query: str, sums: tuple[int, float, float, float], ideal_s: float) -> None:
+        """Count results of a query: their number, and sum, sum of squares and maximum of their responses."""
+        count, total, squares, most = sums
         self.queries[query].add(count, total, squares, most, ideal_s)
         weight = self.weights.get(query, 1.0)
         if weight > 0:

@@ -86,6 +86,11 @@ class ResultLimits:
             return self.results(unit)
         return max(int(self.results(unit) / (_MARGIN * known.per_row)), 1)
 
+    def per_row(self, unit: str, expected: float) -> float:
+        """Return the results of a row of a unit, as measured, else as expected."""
+        known = self._known.get(unit)
+        return known.per_row if known is not None and known.reached else expected
+
     def careful_rows(self, unit: str, safe: int) -> int:
         """Return how many rows a job takes if only `safe` of them cannot make too many results."""
         known = self._known.get(unit) or _Known()
@@ -104,11 +109,11 @@ class ResultLimits:
         return Limit(min(map(self.results, names)), tasks, exact)
 
     def measured(self, unit: str, rows: int, results: int, taken_bytes: int) -> None:
-        """Learn from a job that took so many rows of a unit."""
+        """Learn from a job that took so many rows of a unit; 0 bytes if the results are not in memory."""
         known = self._known.setdefault(unit, _Known())
         known.per_row = max(results / rows, _FORGET * known.per_row)
         known.reached = max(known.reached, rows)
-        if results:
+        if results and taken_bytes:
             width = taken_bytes / results
             known.result_bytes = max(width, _FORGET * known.result_bytes) if known.is_measured else width
             known.is_measured = True

@@ -1,8 +1,12 @@
 """`Sink`: the base of all places for results."""
 
+from pathlib import Path
+
 import pyarrow as pa
 
 from penstock.runtime.group_rows import split
+from penstock.runtime.job import Emitted
+from penstock.runtime.rows.written import WrittenResults
 
 
 class Sink:
@@ -19,6 +23,29 @@ class Sink:
         """Take results of several queries; the column `__query` has the name of each row's query."""
         for query, part in split(rows):
             self.emit(query, part)
+
+    takes_files = False
+    """Whether executors may write results for this sink."""
+
+    def results_folder(self) -> Path:
+        """Return a hidden folder to which executors may write results."""
+        raise NotImplementedError
+
+    def emit_files(self, name: str, written: WrittenResults, *, of_group: bool) -> None:
+        """Take results that executors wrote to the hidden folder. The files of a group have two more columns.
+
+        They are ``__query``, the name of each row's query, and ``__a``, its arrival.
+        """
+        raise NotImplementedError
+
+    def take(self, emitted: Emitted) -> None:
+        """Take the results of a job, wherever they are."""
+        if emitted.written is not None:
+            self.emit_files(emitted.name, emitted.written, of_group=emitted.of_group)
+        elif emitted.of_group:
+            self.emit_group(emitted.name, emitted.rows)
+        else:
+            self.emit(emitted.name, emitted.rows)
 
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Take rejected rows of a stream, with the reasons."""

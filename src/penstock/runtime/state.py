@@ -1,6 +1,6 @@
 """The state of a running system: plan, queues, logs, queries and jobs in flight."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from penstock.language.statements import StreamDef
 from penstock.network import Edge
@@ -10,6 +10,7 @@ from penstock.runtime.chunk import Chunk, Place
 from penstock.runtime.job import Job
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
+from penstock.runtime.rows.segment import Segment
 from penstock.runtime.stream_log import StreamLog
 
 
@@ -56,6 +57,13 @@ class RuntimeState:
         self.queues[new] = self.queues[old].copy()
         for job in self.in_flight:
             job.copies.setdefault(old, []).append(new)
+
+    def remove_files(self, lost: Set[Segment]) -> None:
+        """Remove the rows of lost files from queues and logs."""
+        for queue in self.queues.values():
+            queue.remove(lost)
+        for log in self.streams.values():
+            log.chunks = [each for chunk in log.chunks for each in chunk.without(lost)]
 
     def backlog(self, source: str) -> int:
         """Return the bytes of a stream's rows that wait for their first operator."""

@@ -32,6 +32,8 @@ class StreamSummary:
     """Whether it is not read at the moment, because too much waits."""
     dropped: int = 0
     kept: int = 0
+    lost: int = 0
+    """Rows of files that vanished or changed before all queries had read them."""
     keep: float = 1.0
     boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
     reasons: tuple[Reason, ...] = ()
@@ -201,6 +203,7 @@ def stream_summary(engine: Engine, name: str, held: bool, now_us: int) -> Stream
         held=held,
         dropped=log.box.dropped,
         kept=counts.kept,
+        lost=counts.lost,
         keep=log.keep,
         boxes=tuple(log.box.history),
     )

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.network import Edge
 from penstock.plan.plan import Plan
-from penstock.plan.reach import Reach, reach_from
+from penstock.plan.reach import Reach, leaving, reach_from
 from penstock.plan.steps import Join, Lookup
 from penstock.policies import Service, Unit
 from penstock.runtime.chunk import Chunk
@@ -19,6 +19,8 @@ from penstock.runtime.work import PARTITION_ROWS, Work
 
 MOST_ROWS = 500_000
 """Rows that one job takes at most, even under exhaustive service."""
+MOST_STORED_ROWS = 10_000_000
+"""The same for stored rows, which the driver does not hand over."""
 
 Taken = Mapping[Edge, tuple[Chunk, ...]]
 
@@ -41,6 +43,8 @@ class UnitState(NamedTuple):
     """Rows whose results are expected to fill a job."""
     size: int
     """Operators that it reaches at most: each may emit every row."""
+    output: str | None
+    """The operator whose output is all that a job makes, if that is the results of one query or group."""
     has_lookups: bool
     """Whether it joins stored tables or constants of groups, whose matches are not known here."""
 
@@ -59,7 +63,16 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
         plan.steps[name] for step in reached if isinstance(step, Join) for port in step.ports for name in port.path
     ]
     lookups = any(isinstance(step, Lookup) for step in (*reached, *beside))
-    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), lookups)
+    output = _only_output(plan, unit)
+    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), output, lookups)
+
+
+def _only_output(plan: Plan, unit: Unit) -> str | None:
+    """Return the operator that makes the results of one query or group, if a job makes nothing else."""
+    names = leaving(plan, unit.entries, unit.through)
+    if len(names) != 1 or len(plan.roots.get(names[0], ())) != 1 or plan.network.out_edges.get(names[0]):
+        return None
+    return names[0]
 
 
 class UnitStates:
@@ -85,6 +98,16 @@ class UnitStates:
         """Return how many rows a job may take of a unit, of those that wait."""
         limit = self._service.limit(waiting)
         return served.most if limit is None else min(int(limit), served.most)
+
+    def most_stored_rows(self, served: UnitState, waiting: int, *, writes: bool) -> int:
+        """Return the same for stored rows. If executors write the results, these need no room in the driver."""
+        most = MOST_STORED_ROWS if writes else min(MOST_STORED_ROWS, served.fitting)
+        limit = self._service.limit(waiting)
+        return most if limit is None else min(int(limit), most)
+
+    def expected_results(self, unit: Unit, rows: int) -> float:
+        """Return how many results rows of a unit are expected to make."""
+        return rows * self.limits.per_row(unit.name, float(unit.whole.S))
 
     def forget(self, unit: Unit) -> None:
         """Make the state of a unit anew when it is next needed."""

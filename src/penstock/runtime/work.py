@@ -10,6 +10,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import Columns
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows, WindowRows
+from penstock.runtime.rows.written import WriteTarget, WrittenResults
 
 PARTITION_ROWS = 50_000
 """Rows of a window that one task reads."""
@@ -37,6 +38,10 @@ class Work:
     """For every join and port, the seconds of stream time that the probing rows span."""
     numbered: bool = True
     """Whether sequence numbers matter: to a join, to what waits further on, or to a query's start or end."""
+    target: WriteTarget | None = None
+    """Where executors write the results; None: they are returned."""
+    discard: bool = False
+    """Whether the results are computed and thrown away, to see whether that works."""
     limit: Limit | None = None
     """How many results the job may make; None: it cannot make too many."""
 
@@ -51,3 +56,5 @@ class Outcome:
     window_rows: int
     ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Rows that joins took, by port."""
+    written: WrittenResults | None = None
+    """The results, if executors wrote them."""

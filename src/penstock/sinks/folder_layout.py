@@ -11,6 +11,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 MANIFEST = "_penstock.jsonl"
@@ -45,6 +46,10 @@ def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
     return sorted(found)
 
 
+LARGE_BYTES = 1_000_000
+"""A part of this size is published as a file of its own."""
+
+
 @dataclass(frozen=True)
 class Staged:
     """A part that is not published yet; `place` is the folder of its query, None for the results of a group."""
@@ -52,6 +57,16 @@ class Staged:
     part: PartId
     path: Path
     place: str | None
+
+    @cached_property
+    def bytes(self) -> int:
+        """The size of its file."""
+        return self.path.stat().st_size
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is published without being read in the driver."""
+        return self.bytes >= LARGE_BYTES
 
 
 def staged_in(out: Path) -> list[Staged]:

@@ -1,10 +1,12 @@
 """The sink that writes parquet files. `folder_layout` has the folder, `rolling_files` the growth of files."""
 
 import contextlib
+import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from threading import RLock
 
 import pyarrow as pa
@@ -12,13 +14,14 @@ import pyarrow.parquet as pq
 
 from penstock.errors import RunError
 from penstock.language.settings import Roll
-from penstock.plan.group import QUERY
 from penstock.runtime.group_rows import split
 from penstock.runtime.rejections import rejected_lines
+from penstock.runtime.rows.written import WrittenResults
 from penstock.runtime.sink import Sink
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
-from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, Staged, part_name, staged_in
+from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, PartId, Staged, part_name, staged_in
 from penstock.sinks.manifest import Manifest
+from penstock.sinks.parts import KeptTables, read_part
 from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker, now
@@ -26,6 +29,10 @@ from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
 
 _BATCH_BYTES = 64 * 1000 * 1000
 """Bytes of parts that are published together, and so are in memory at a time."""
+
+
+Splitter = Callable[[Sequence[Path], Path], Mapping[str, Path]]
+"""Splits files of a group by query, into a folder; returns one file for each query that has rows."""
 
 
 class ParquetSink(Sink):
@@ -38,6 +45,8 @@ class ParquetSink(Sink):
     One thread emits; another may publish.
     """
 
+    takes_files = True
+
     def __init__(
         self, folder: str | Path, *, overwrite: bool = False, append: bool = False, roll: str | None = None
     ) -> None:
@@ -47,6 +56,8 @@ class ParquetSink(Sink):
         self._schemas = Schemas()
         self._places: dict[str, RollingFiles] = {}
         self._number = 0
+        self._kept_tables = KeptTables()
+        self._splitter: Splitter | None = None
         self._marker = RunMarker(self._folder)
         self._opened = self._begun = self._ended = False
         self._lock, self._publishing = RLock(), RLock()
@@ -102,6 +113,25 @@ class ParquetSink(Sink):
         """Write the results of a job for several queries as one file."""
         self._stage(f"{GROUPS}/{group}", rows)
 
+    def results_folder(self) -> Path:
+        """Return the folder of unfinished files."""
+        with self._os_errors():
+            self._begin()
+            folder = (self._folder / WRITING).absolute()
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+
+    def emit_files(self, name: str, written: WrittenResults, *, of_group: bool) -> None:
+        """Make files that executors wrote visible to `read`, by renaming them."""
+        with self._os_errors():
+            for path in written.files:
+                self._make_visible(path, f"{GROUPS if of_group else RECENT}/{name}")
+            written.remove_folder()
+
+    def split_with(self, splitter: Splitter) -> None:
+        """Let executors split large results of groups by query."""
+        self._splitter = splitter
+
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Append rejected rows to the file of this run."""
         with self._os_errors():
@@ -114,12 +144,16 @@ class ParquetSink(Sink):
     def _stage(self, place: str, rows: pa.Table) -> None:
         with self._os_errors():
             self._begin()
-            self._number += 1
-            name = part_name((self._manifest.runs, self._number))
-            unfinished = unfinished_in(self._folder / WRITING, name)
+            unfinished = unfinished_in(self._folder / WRITING, f"part-{self._number + 1:08d}")
             pq.write_table(rows, unfinished)
-            (self._folder / place).mkdir(parents=True, exist_ok=True)
-            unfinished.rename(self._folder / place / name)
+            self._kept_tables.add((self._manifest.runs, self._number + 1), rows)
+            self._make_visible(unfinished, place)
+
+    def _make_visible(self, path: Path, place: str) -> None:
+        """Rename a finished file to the next part of a place, where `read` finds it."""
+        self._number += 1
+        (self._folder / place).mkdir(parents=True, exist_ok=True)
+        path.rename(self._folder / place / part_name((self._manifest.runs, self._number)))
 
     def publish(self) -> None:
         """Move results to the folders of their queries.
@@ -146,26 +180,75 @@ class ParquetSink(Sink):
             staged = staged[len(batch) :]
 
     def _next_batch(self, staged: list[Staged]) -> list[Staged]:
-        """Return the parts to publish next: at most up to the part where an earlier call was interrupted."""
+        """Return the parts to publish next: at most up to the part where an earlier call was interrupted.
+
+        A large part is published alone, large parts of a group together.
+        """
         ends = [rolled.until for rolled in self._places.values() if rolled.until >= staged[0].part]
         end = min(ends, default=staged[-1].part)
+        first = staged[0]
+        if first.is_large and first.place is not None:
+            return [first]
         taken, size = [], 0
         for each in staged:
-            if each.part > end or size >= _BATCH_BYTES:
+            alike = each.is_large == first.is_large and (
+                not first.is_large or each.path.parent == first.path.parent
+            )
+            if each.part > end or not alike or (size >= _BATCH_BYTES and not first.is_large):
                 break
             taken.append(each)
-            size += each.path.stat().st_size
+            size += each.bytes
         return taken
 
     def _publish(self, batch: list[Staged]) -> None:
+        """Publish parts: large ones are renamed, or split by executors; small ones are merged with others."""
         until = batch[-1].part
-        for place, tables in _by_place(batch).items():
-            rolled = self._rolled(place)
-            if rolled.until < until:
-                schema = self._schema(place) or plain(tables[0].schema)
-                rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
+        if batch[0].is_large and batch[0].place is not None:
+            self._rolled(batch[0].place).add_file(batch[0].path, until)
+            return
+        if not (batch[0].is_large and self._split(batch, until)):
+            for place, tables in self._by_place(batch).items():
+                rolled = self._rolled(place)
+                if rolled.until < until:
+                    schema = self._schema(place) or plain(tables[0].schema)
+                    rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
         for each in batch:
             each.path.unlink()
+            self._kept_tables.drop(each.part)
+
+    def _split(self, batch: list[Staged], until: PartId) -> bool:
+        """Let executors split the results of a group by query; return whether that worked."""
+        if self._splitter is None:
+            return False
+        folder = Path(mkdtemp(prefix="split-", dir=self.results_folder()))
+        try:
+            files = self._splitter([each.path.absolute() for each in batch], folder)
+        except Exception:  # Spark may have ended: the driver can do it
+            return False
+        else:
+            for place, path in files.items():
+                if self._rolled(place).until < until:
+                    self._rolled(place).add_file(path, until)
+            return True
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _by_place(self, staged: list[Staged]) -> dict[str, list[pa.Table]]:
+        """Return the rows of parts, by the folder of their query."""
+        found: dict[str, list[pa.Table]] = defaultdict(list)
+        groups: dict[tuple[int, Path], list[pa.Table]] = defaultdict(list)
+        for each in staged:
+            rows = self._kept_tables.get(each.part)
+            if rows is None:
+                rows = read_part(each)
+            if each.place is None:
+                groups[each.part[0], each.path.parent].append(fitted(rows, plain(rows.schema)))
+            else:
+                found[each.place].append(rows)
+        for tables in groups.values():
+            for query, rows in split(pa.concat_tables(tables).unify_dictionaries()):
+                found[query].append(rows)
+        return found
 
     def _rolled(self, place: str) -> RollingFiles:
         if place not in self._places:
@@ -199,20 +282,3 @@ class ParquetSink(Sink):
             with contextlib.suppress(Exception):  # the error that ended the run is already reported
                 self.close()
         self._marker.release(ended_well=not self._begun)
-
-
-def _by_place(staged: list[Staged]) -> dict[str, list[pa.Table]]:
-    """Return the rows of parts, by the folder of their query."""
-    found: dict[str, list[pa.Table]] = defaultdict(list)
-    groups: dict[tuple[int, Path], list[pa.Table]] = defaultdict(list)
-    for each in staged:
-        with pq.ParquetFile(each.path, read_dictionary=[QUERY] if each.place is None else None) as file:
-            rows = file.read()
-        if each.place is None:
-            groups[each.part[0], each.path.parent].append(fitted(rows, plain(rows.schema)))
-        else:
-            found[each.place].append(rows)
-    for tables in groups.values():
-        for query, rows in split(pa.concat_tables(tables).unify_dictionaries()):
-            found[query].append(rows)
-    return found

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from penstock.errors import RunError, nearest
 from penstock.plan.group import QUERY
+from penstock.plan.steps import ARRIVAL
 from penstock.sinks.folder_layout import GROUPS, PartId, parts_in, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.rolling_files import HeldParts
@@ -55,11 +56,9 @@ def _read(folder: Path, query: str, schema: pa.Schema) -> pa.Table:
 
 
 def _published(place: Path) -> Iterator[tuple[HeldParts, pa.Table]]:
-    for _, path in parts_in(place):
+    for part, path in parts_in(place):
         with pq.ParquetFile(path) as file:
-            held = HeldParts.of(file)
-            if held is not None:
-                yield held, file.read()
+            yield HeldParts.of(file, part), file.read()
 
 
 def _staged(folder: Path, query: str) -> Iterator[tuple[PartId, pa.Table]]:
@@ -77,7 +76,8 @@ def _staged(folder: Path, query: str) -> Iterator[tuple[PartId, pa.Table]]:
 
 
 def _of_query(rows: pa.Table, column: str, query: str) -> pa.Table:
-    return rows.filter(pc.equal(rows.column(column), query)).drop_columns([column])
+    own = [name for name in (column, ARRIVAL) if name in rows.column_names]
+    return rows.filter(pc.equal(rows.column(column), query)).drop_columns(own)
 
 
 def _read_older(folder: Path, query: str) -> pa.Table:

@@ -1,5 +1,6 @@
 """Remove old results, unfinished files and empty folders from an output folder."""
 
+import shutil
 from pathlib import Path
 
 from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, parts_in
@@ -25,6 +26,9 @@ def remove_unfinished(out: Path) -> None:
     """Remove the unfinished files of a run that did not finish."""
     for path in (out / WRITING).glob("part-*.tmp"):
         path.unlink()
+    for kind in ("job-*", "split-*"):
+        for folder in (out / WRITING).glob(kind):
+            shutil.rmtree(folder)
     _remove_if_empty(out / WRITING)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.language.settings import Roll
+from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.sinks.folder_layout import WRITING, PartId, part_name, parts_in
 
 _KEY = b"penstock"
@@ -33,15 +34,22 @@ class HeldParts:
     after: PartId
     until: PartId
     opened_s: float
+    sealed: bool = False
+    """Whether the file stays as it is: executors wrote it."""
 
     @classmethod
-    def of(cls, file: pq.ParquetFile) -> "HeldParts | None":
-        """Return the parts of a file; None if Penstock did not write it."""
+    def of(cls, file: pq.ParquetFile, part: PartId) -> "HeldParts":
+        """Return the parts of a file that is named by a part; what executors wrote holds what its name says."""
         text = (file.metadata.metadata or {}).get(_KEY)
         if text is None:
-            return None
+            return cls.named(part)
         entry = json.loads(text)
         return cls(tuple(entry["after"]), tuple(entry["until"]), entry["opened"])
+
+    @classmethod
+    def named(cls, part: PartId) -> "HeldParts":
+        """Return the parts of a file that executors wrote."""
+        return cls((part[0], part[1] - 1), part, 0.0, sealed=True)
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
@@ -74,11 +82,10 @@ class RollingFiles:
     def _existing(self) -> Iterator[_File]:
         """Return the existing files; complete a merge that was interrupted before it removed the old ones."""
         found = []
-        for _, path in parts_in(self._folder):
+        for part, path in parts_in(self._folder):
             with pq.ParquetFile(path) as file:
-                held, schema = HeldParts.of(file), file.schema_arrow.remove_metadata()
-            if held is not None:
-                found.append(_File(path, held, path.stat().st_size, schema))
+                held, schema = HeldParts.of(file, part), file.schema_arrow.remove_metadata()
+            found.append(_File(path, held, path.stat().st_size, schema))
         for each in found:
             if any(other.held.contains(each.held) for other in found):
                 each.path.unlink()
@@ -100,6 +107,14 @@ class RollingFiles:
         first = self._first_merged(rows, _SMALL)
         self._merge(first, rows, until)
 
+    def add_file(self, path: Path, until: PartId) -> None:
+        """Add a file with the rows of all parts up to `until`, by renaming it; it is never merged with others."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        size, schema = path.stat().st_size, pq.read_schema(path).remove_metadata()
+        place = self._folder / part_name(until)
+        path.rename(place)
+        self._files.append(_File(place, HeldParts.named(until), size, schema))
+
     def compact(self) -> None:
         """Merge all files that are not closed."""
         if self._files:
@@ -113,7 +128,8 @@ class RollingFiles:
         first, gathered = len(self._files), rows.nbytes
         while first:
             file = self._files[first - 1]
-            closed = file.bytes >= self._roll.bytes or self._now_s() - file.held.opened_s >= self._roll.seconds
+            closed = file.held.sealed or file.bytes >= self._roll.bytes
+            closed = closed or self._now_s() - file.held.opened_s >= self._roll.seconds
             cheap = file.bytes < small or file.bytes <= _TIMES * gathered
             if closed or not cheap or gathered >= self._roll.bytes or not file.schema.equals(rows.schema):
                 break
@@ -164,5 +180,6 @@ def _tables(files: Sequence[Path], rows: pa.Table) -> Iterator[pa.Table]:
     for path in files:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_ROW_GROUP):
+                TRAFFIC.add(read=batch.nbytes)
                 yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
     yield rows

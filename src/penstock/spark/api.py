@@ -4,6 +4,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypedDict, Unpack
 
@@ -27,6 +28,7 @@ from penstock.sinks.parquet_sink import ParquetSink
 from penstock.sinks.screen_sink import ScreenSink
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import LOCAL, prepared, spark_session
+from penstock.spark.split_results import split_by_query
 
 
 class Running:
@@ -224,6 +226,9 @@ def _opened(
     sinks = _opened_sinks(stack, program, keywords)
     memory = next((sink for sink in sinks if isinstance(sink, MemorySink)), None)
     spark = _opened_session(stack, stages, keywords)
+    for sink in sinks:
+        if isinstance(sink, ParquetSink):
+            sink.split_with(partial(split_by_query, spark))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
     return spark_runtime(program, spark, sinks, scratch, options, Listeners(**told, on_stage=stages)), memory
 

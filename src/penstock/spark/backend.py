@@ -21,7 +21,7 @@ from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 from penstock.spark.driver_memory import RESULTS_SHARE
 from penstock.spark.job_builder import JobBuilder
-from penstock.spark.job_errors import explained
+from penstock.spark.job_errors import explained, unreadable_file
 from penstock.spark.query_checks import QueryChecks
 from penstock.spark.session import check_alive, heap_of, slots_of
 from penstock.spark.sources import opened_source
@@ -61,7 +61,7 @@ class SparkBackend:
 
     def run(self, work: Work) -> Outcome:
         """Run some work as one Spark job."""
-        return JobBuilder(self._frames, work, self._places).run()
+        return JobBuilder(self._frames, work, self._places, 2 * self.slots).run()
 
     def open_source(self, stream: StreamDef) -> Source:
         """Open the source of a stream; raise `RunError` if that is impossible."""
@@ -78,6 +78,10 @@ class SparkBackend:
     def explain(self, error: BaseException) -> str:
         """Return the message of a job's error for users."""
         return explained(error)
+
+    def unreadable_file(self, error: BaseException) -> Path | None:
+        """Return the file that a job could not read, if that is why it failed."""
+        return unreadable_file(error)
 
     def check_alive(self) -> None:
         """Raise `RunError` if Spark no longer answers."""

@@ -1,5 +1,8 @@
 """Fetch the rows of a job; the job fails before its results use up the memory."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -19,18 +22,30 @@ def fetched(frame: DataFrame, limit: Limit | None) -> pa.Table:
     Each task counts its own rows and fails beyond its share, which costs nothing. With an exact limit, Spark
     fetches one row more than the limit, to see whether there is one.
     """
-    if limit is not None and limit.exact:
-        frame = frame.limit(limit.results + 1)
-    elif limit is not None:
-        counted = f"(monotonically_increasing_id() & {_IN_TASK}L) < {limit.of_a_task}L"
-        frame = frame.filter(f"CASE WHEN {counted} THEN true ELSE raise_error('{_MESSAGE}') END")
+    with too_many():
+        table = guarded(frame, limit).toArrow()
+    TRAFFIC.add(fetched=table.nbytes)
+    if limit is not None and limit.exact and table.num_rows > limit.results:
+        raise TooManyResults(f"more than {limit.results:,} rows")
+    return table
+
+
+def guarded(frame: DataFrame, limit: Limit | None) -> DataFrame:
+    """Return a frame of which each task fails when it makes more rows than its share of the limit."""
+    if limit is None:
+        return frame
+    if limit.exact:
+        return frame.limit(limit.results + 1)
+    counted = f"(monotonically_increasing_id() & {_IN_TASK}L) < {limit.of_a_task}L"
+    return frame.filter(f"CASE WHEN {counted} THEN true ELSE raise_error('{_MESSAGE}') END")
+
+
+@contextmanager
+def too_many() -> Iterator[None]:
+    """Turn the errors of a job with too many results into `TooManyResults`."""
     try:
-        table = frame.toArrow()
-        TRAFFIC.add(fetched=table.nbytes)
+        yield
     except Exception as error:
         if any(sign in str(error) for sign in _SIGNS):
             raise TooManyResults(str(error)[:200]) from error
         raise
-    if limit is not None and limit.exact and table.num_rows > limit.results:
-        raise TooManyResults(f"more than {limit.results:,} rows")
-    return table

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -15,10 +16,13 @@ from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, S
 from penstock.runtime.rows.job_input import InputRows, WindowRows
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.runtime.rows.row_window import EXPIRES
+from penstock.runtime.rows.written import WriteTarget
 from penstock.runtime.work import PARTITION_ROWS, Outcome, Work
 from penstock.spark.collect import Origin, Rows, collected
 from penstock.spark.frames import Frames, union
+from penstock.spark.guarded_fetch import guarded, too_many
 from penstock.spark.stored_frames import HIDDEN, stored_frame, window_frame
+from penstock.spark.write_results import write_results
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
@@ -27,7 +31,9 @@ BROADCAST_ROWS = 200_000
 class JobBuilder:
     """Builds the plan of a job and runs it."""
 
-    def __init__(self, frames: Frames, work: Work, places: PlaceChoice | None = None) -> None:
+    def __init__(self, frames: Frames, work: Work, places: PlaceChoice | None = None, tasks: int = 4) -> None:
+        self._tasks = tasks
+        """Files that a job writes at most."""
         self._frames = frames
         self._places = places or PlaceChoice()
         self._work = work
@@ -44,10 +50,26 @@ class JobBuilder:
     def run(self) -> Outcome:
         """Build the plan, run it as one job, and return its outcome."""
         leaving = self._build()
+        if self._work.discard:
+            for each in leaving.values():
+                with too_many():
+                    guarded(each.made, self._work.limit).write.format("noop").mode("overwrite").save()
+            return Outcome({}, {}, {}, 0)
+        if self._work.target is not None:
+            return self._written(leaving, self._work.target)
         rows = collected(leaving, self._work.limit)
-        made = {name: table.num_rows for name, table in rows.items()}
         if self._work.only is not None:  # observed operators may not have run
             return Outcome(rows, {}, {}, 0)
+        return self._outcome(rows, {name: table.num_rows for name, table in rows.items()})
+
+    def _written(self, leaving: Mapping[str, Rows], target: WriteTarget) -> Outcome:
+        """Let executors write the results; return how many there are."""
+        arrivals = [taken.stored[0].arrival for taken in self._work.takes.values() if taken.stored]
+        rows = leaving[target.operator].made
+        written = write_results(rows, target, self._work.limit, min(arrivals, default=0), self._tasks)
+        return replace(self._outcome({}, {target.operator: written.rows}), written=written)
+
+    def _outcome(self, rows: Mapping[str, pa.Table], made: dict[str, int]) -> Outcome:
         counts = {name: _counted(observation) for name, observation in self._observed.items()}
         made |= {name: count for name, count in counts.items() if count is not None}
         made |= {name: made[above] - self._entry_rows[above, 0] for name, above in self._mirrored.items()}

@@ -1,9 +1,21 @@
 """Errors of Spark in one line, for users."""
 
 import re
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 _HINTS = {"INVALID_ARRAY_INDEX": "; get(array, index) returns NULL instead"}
 """What a script can do about some of Spark's errors, by error condition."""
+
+
+def unreadable_file(error: BaseException) -> Path | None:
+    """Return the file that a job could not read, if that is why it failed.
+
+    >>> unreadable_file(RuntimeError("[FAILED_READ_FILE.X] error while reading file file:///a%20b/c.parquet. Y"))
+    PosixPath('/a b/c.parquet')
+    """
+    found = re.search(r"FAILED_READ_FILE.*? reading file (\S+)\.(?:\s|$)", str(error), re.DOTALL)
+    return Path(unquote(urlparse(found[1]).path)) if found else None
 
 
 def explained(error: BaseException) -> str:

@@ -156,6 +156,11 @@ def _remarks(summary: "Summary", out: Path | None) -> list[Text]:
     for name, stream in summary.streams.items():
         if stream.late or stream.malformed:
             found += _rejected(name, stream, out)
+        if stream.lost:
+            lost = (
+                f"{plural(stream.lost, 'row')} of {name} in files that vanished or changed before they were read"
+            )
+            found.append(Text(lost, style="yellow"))
     if summary.rows_dropped:
         found.append(_shed(summary))
     if summary.abandoned_rows:

@@ -121,11 +121,6 @@ class ArrivedFiles:
     names: dict[str, str] = field(default_factory=dict)
     """The column of the files for each declared column."""
 
-    @property
-    def count(self) -> int:
-        """Rows of all files."""
-        return sum(segment.rows for segment in self.segments)
-
 
 def _groups(file: pq.ParquetFile, first: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the row groups that hold rows from `first` up to `end`, each with its first row."""

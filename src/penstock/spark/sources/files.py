@@ -177,6 +177,8 @@ class FileSource:
         rows = sum(footer.rows for footer in footers.values())
         if names is None or not rows or not self._context.places.stores(rows):
             return ()
+        if any(":" in str(path) for path in footers):  # Spark's file systems cannot open such names
+            return ()
         self._names = names
         return tuple(
             segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows

@@ -1,0 +1,49 @@
+"""Which rows the queries of a job see, where executors decide it: by sequence numbers, as SQL."""
+
+from penstock.network import Edge
+from penstock.plan.reach import leaving
+from penstock.plan.steps import Join, seq
+from penstock.runtime.query_state import QueryState
+from penstock.runtime.state import RuntimeState
+from penstock.runtime.unit_state import Taken
+
+
+def needs_numbers(state: RuntimeState, taken: Taken, through: frozenset[Edge]) -> bool:
+    """Whether the sequence numbers of the rows of a job matter.
+
+    They do to joins, to what waits further on, and to queries that see only a part of the rows.
+    """
+    if not any(chunk.is_stored for chunks in taken.values() for chunk in chunks):
+        return True
+    plan = state.plan
+    if any(isinstance(plan.steps[edge.target], Join) for edge in (*taken, *through)):
+        return True
+    for name in leaving(plan, taken, through):
+        if any(edge not in through for edge in plan.network.out_edges.get(name, ())):
+            return True
+        for user in plan.roots.get(name, ()):
+            if any(_bounds(state.queries[query]) for query in plan.served_by(user)):
+                return True
+    return False
+
+
+def seen_by_all(state: RuntimeState, name: str) -> str | None:
+    """Return the condition on the rows that a query sees, or that all queries of a group see; "" if they see all.
+
+    None if queries of a group see different rows.
+    """
+    queries = [state.queries[query] for query in state.plan.served_by(name)]
+    found = {_bounds(query) for query in queries if query.live}
+    return found.pop() if len(found) == 1 else None
+
+
+def _bounds(query: QueryState) -> str:
+    """Return the condition on the rows that a query sees, in the order of the streams in its FROM."""
+    conditions = []
+    for place, item in enumerate(query.definition.streams):
+        stream = item.relation.name
+        if query.starts[stream]:
+            conditions.append(f"{seq(place)} >= {query.starts[stream]}L")
+        if query.ends is not None:
+            conditions.append(f"{seq(place)} < {query.ends[stream]}L")
+    return " AND ".join(conditions)

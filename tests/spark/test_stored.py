@@ -1,0 +1,265 @@
+"""Stored rows: results equal the oracle's wherever rows are, in files that executors read or in the driver."""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import penstock.spark as ps
+from penstock.policies import POLICIES
+from penstock.runtime import job_rows
+from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.runtime.rows.place_choice import PlaceChoice
+from penstock.sinks import folder_layout
+from penstock.spark.backend import SparkBackend
+from tests.oracle.generator import with_variants
+from tests.oracle.shapes import SHAPES
+from tests.spark.test_right import assert_right
+
+
+def as_parquet(case, rows: str = "stored"):
+    """Return the case with all streams in parquet files, and their rows in a place."""
+    streams = [replace(stream, format="parquet") for stream in case.streams]
+    return replace(case, streams=streams, settings={**case.settings, "rows": rows})
+
+
+QUICK = ("equal_timestamps", "lateness")
+
+
+@pytest.mark.parametrize(
+    "shape", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in SHAPES]
+)
+def test_every_shape_from_files(shape, tmp_path, spark):
+    before = TRAFFIC.scans
+    assert_right(as_parquet(SHAPES[shape](1)), tmp_path, spark)
+    assert TRAFFIC.scans > before
+
+
+@pytest.mark.parametrize("rows", ["resident", "auto"])
+def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
+    """With `auto`, chunks of some rows are stored and others are not, and a window has both."""
+    monkeypatch.setattr(PlaceChoice, "stores", lambda choice, count: choice.may_store and count % 2 == 0)
+    assert_right(as_parquet(SHAPES["equal_timestamps"](2), rows), tmp_path, spark)
+
+
+@pytest.mark.parametrize(
+    "shape", [each if each == "mixed_windows" else pytest.param(each, marks=pytest.mark.slow) for each in SHAPES]
+)
+def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
+    """All results are written by executors, published by renaming, and those of groups split by executors."""
+    monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+    monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
+    assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
+
+
+@pytest.mark.parametrize(
+    "policy", [pytest.param(each, marks=pytest.mark.slow) for each in POLICIES] + ["hnr.level('operator')"]
+)
+def test_every_policy_in_small_batches(policy, tmp_path, spark):
+    """Jobs cut stored chunks by count and by time, and rows wait half-way up."""
+    assert_right(as_parquet(SHAPES["out_of_step"](3)), tmp_path, spark, policy=policy, batch_rows=17)
+
+
+def table_of(count: int, first: int = 0, **more) -> pa.Table:
+    return pa.table({"v": pa.array(range(first, first + count), pa.int32()), **more})
+
+
+SCRIPT = """
+CREATE STREAM s (v INT) FROM files WITH (path = 'in', format = 'parquet');
+CREATE QUERY odd AS SELECT v FROM s WHERE v % 2 = 1;
+CREATE QUERY big AS SELECT v FROM s WHERE v >= 10;
+SET rows = 'stored';
+"""
+
+
+def written(folder, text: str = SCRIPT):
+    path = folder / "script.sql"
+    path.write_text(text)
+    return path
+
+
+def test_odd_names_of_files(tmp_path, spark):
+    """Characters that Spark takes for patterns, encodes in its names, or leaves as they are."""
+    place = tmp_path / "in"
+    place.mkdir()
+    names = [
+        "a b",
+        "per%cent",
+        "x%20y",
+        "ha#sh",
+        "ü",
+        "日本",
+        "[1]",
+        "{2}",
+        "qu?est",
+        "st*ar",
+        "plus+",
+        "eq=1",
+        "e\u0301",
+        "co:lon",
+        "back\\slash",
+        "quo'te",
+    ]
+    for number, name in enumerate(names):
+        pq.write_table(table_of(10, 10 * number), place / f"{name}.parquet")
+    joined = (
+        SCRIPT
+        + "CREATE QUERY pairs AS SELECT a.v FROM s [RANGE 1 HOUR] AS a, s [ROWS 500] AS b WHERE a.v = b.v;\n"
+    )
+    found = ps.run(written(tmp_path, joined), drain=True, spark=spark)
+    assert sorted(found.results["odd"].column("v").to_pylist()) == list(range(1, 10 * len(names), 2))
+    assert found.summary.streams["s"].rows == 10 * len(names)
+    assert found.summary.queries["pairs"].outputs == 10 * len(names)
+
+
+class Broken:
+    """Does something to a file after it was admitted and before its job runs."""
+
+    def __init__(self, path, harm) -> None:
+        self.path, self.harm, self.done = path, harm, False
+
+    def __call__(self, backend, work):
+        if not self.done:
+            self.done = True
+            self.harm(self.path)
+        return RUN(backend, work)
+
+
+RUN = SparkBackend.run
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def replaced_with_the_same_size(path):
+    """Other rows in a file of the same size and time: Spark reads them without a word."""
+    status = path.stat()
+    other = path.with_name("_other")
+    pq.write_table(table_of(10, 1010), other)
+    assert other.stat().st_size == status.st_size
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.rename(path)
+
+
+@pytest.mark.parametrize("harm", [os.remove, truncated, replaced_with_the_same_size])
+def test_a_file_that_is_lost_after_admission(harm, tmp_path, spark, monkeypatch):
+    place = tmp_path / "in"
+    place.mkdir()
+    for number in range(3):
+        pq.write_table(table_of(10, 10 * number), place / f"{number}.parquet")
+    broken = Broken(place / "1.parquet", harm)
+    monkeypatch.setattr(SparkBackend, "run", lambda backend, work: broken(backend, work))
+    said = []
+    found = ps.run(written(tmp_path), drain=True, spark=spark, on_event=said.append)
+    left = [*range(10), *range(20, 30)]
+    assert sorted(found.results["odd"].column("v").to_pylist()) == [v for v in left if v % 2]
+    assert sorted(found.results["big"].column("v").to_pylist()) == [v for v in left if v >= 10]
+    assert found.summary.failed == ()
+    assert found.summary.streams["s"].lost == 10
+    assert [text for text in said if "1.parquet" in text and "since it was admitted" in text]
+
+
+def broken_pages(path, column: int = 0):
+    """Overwrite the beginning of a column, not the footer."""
+    chunk = pq.read_metadata(path).row_group(0).column(column)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    whole = path.read_bytes()
+    path.write_bytes(whole[:start] + bytes(30) + whole[start + 30 :])
+
+
+def test_a_file_whose_pages_are_broken_before_admission(tmp_path, spark):
+    """Only the executors notice, as the driver reads no rows."""
+    place = tmp_path / "in"
+    place.mkdir()
+    for number in range(2):
+        pq.write_table(table_of(10, 10 * number), place / f"{number}.parquet")
+    broken_pages(place / "1.parquet")
+    found = ps.run(written(tmp_path), drain=True, spark=spark)
+    assert sorted(found.results["odd"].column("v").to_pylist()) == [1, 3, 5, 7, 9]
+    assert found.summary.failed == ()
+    assert found.summary.streams["s"].lost == 10
+
+
+def test_a_file_whose_times_are_broken_is_rejected(tmp_path, spark):
+    place = tmp_path / "in"
+    place.mkdir()
+    times = pa.array(range(10), pa.timestamp("us"))
+    for number in range(2):
+        pq.write_table(table_of(10, 10 * number, at=times), place / f"{number}.parquet")
+    broken_pages(place / "1.parquet", column=1)
+    text = SCRIPT.replace("v INT", "v INT, at TIMESTAMP").replace("'parquet'", "'parquet', timestamp = 'at'")
+    found = ps.run(written(tmp_path, text), drain=True, spark=spark)
+    assert sorted(found.results["odd"].column("v").to_pylist()) == [1, 3, 5, 7, 9]
+    assert found.summary.streams["s"].malformed == 1
+    assert "1.parquet" in found.rejected["s"].column("reason")[0].as_py()
+
+
+def test_nanoseconds_and_missing_columns(tmp_path, spark):
+    """Spark reads neither; the first go through the driver, a file without a column is rejected."""
+    place = tmp_path / "in"
+    place.mkdir()
+    pq.write_table(table_of(3, at=pa.array([1_001, 2_001, -1], pa.timestamp("ns"))), place / "0.parquet")
+    pq.write_table(table_of(3), place / "1.parquet")
+    text = """CREATE STREAM s (v INT, at TIMESTAMP) FROM files WITH (path = 'in', format = 'parquet');
+    CREATE QUERY q AS SELECT v, unix_micros(at) AS us FROM s WHERE v >= 0;
+    SET rows = 'stored';"""
+    found = ps.run(written(tmp_path, text), drain=True, spark=spark)
+    assert found.results["q"].sort_by("v").column("us").to_pylist() == [1, 2, -1]
+    assert found.summary.streams["s"].malformed == 1
+
+
+def test_a_failing_query_inside_a_stored_group(tmp_path, spark, monkeypatch):
+    """Only the query that divides by zero is stopped, also where executors write the results."""
+    monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+    place = tmp_path / "in"
+    place.mkdir()
+    for number in range(3):
+        pq.write_table(table_of(10, 10 * number), place / f"{number}.parquet")
+    text = "CREATE STREAM s (v INT) FROM files WITH (path = 'in', format = 'parquet');\nSET rows = 'stored';\n"
+    query = "CREATE QUERY q{0} AS SELECT v, 10 div (v - {0}) AS r FROM s WHERE v > 3;\n"
+    text += "".join(query.format(n) for n in (1, 2, 7))
+    out = tmp_path / "out"
+    found = ps.run(written(tmp_path, text), drain=True, spark=spark, out=out)
+    assert found.summary.failed == ("q7",)
+    for n in (1, 2):
+        got = sorted(ps.read(out, f"q{n}").to_pylist(), key=lambda row: row["v"])
+        assert got == [{"v": v, "r": int(10 / (v - n))} for v in range(4, 30)]
+    assert not list((out / "_writing").glob("*")) if (out / "_writing").exists() else True
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_queries_that_come_and_go_while_stored_chunks_wait(writes, tmp_path, spark, monkeypatch):
+    """A query sees the files from its start on, and none from its end on, in whichever place the rows are."""
+    if writes:
+        monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+    place = tmp_path / "in"
+    place.mkdir()
+    text = SCRIPT + "SET publish = '0 s';\n"
+    out = tmp_path / "out"
+
+    def add(number: int) -> None:
+        pq.write_table(table_of(10, 10 * number), place / f"_{number}")
+        (place / f"_{number}").rename(place / f"{number}.parquet")
+
+    with ps.started(written(tmp_path, text), spark=spark, out=out) as running:
+        add(0)
+        running.settle(60)
+        running.execute("CREATE QUERY late AS SELECT v FROM s WHERE v >= 0")
+        running.execute("CREATE QUERY odder AS SELECT v FROM s WHERE v % 4 = 1")
+        add(1)
+        running.settle(60)
+        running.execute("DROP QUERY big")
+        add(2)
+        running.settle(60)
+        running.stop()
+    got = {name: sorted(ps.read(out, name).column("v").to_pylist()) for name in ("odd", "big", "late", "odder")}
+    assert got == {
+        "odd": list(range(1, 30, 2)),
+        "big": list(range(10, 20)),
+        "late": list(range(10, 30)),
+        "odder": [v for v in range(10, 30) if v % 4 == 1],
+    }
