@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from zlib import crc32
 
 import numpy as np
@@ -138,11 +140,12 @@ def left(stream, boxes):
 @settings(max_examples=12, deadline=None)
 @given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_are_those_of_the_rows_kept(case, seed, policy):
-    drive = Shed(case, Random(seed), policy)
-    drive.begin()
-    for _ in range(60):
-        drive.happen()
-    drive.drain()
+    with TemporaryDirectory() as folder:
+        drive = Shed(case, Random(seed), policy, Path(folder))
+        drive.begin()
+        for _ in range(60):
+            drive.happen()
+        drive.drain()
     boxes = {name: log.box.history for name, log in drive.engine.streams.items()}
     found = {stream.name: left(stream, boxes[stream.name]) for stream in case.streams}
     fewer = replace(case, streams=[stream for stream, _ in found.values()])

@@ -85,6 +85,9 @@ class DuckBackend:
     def explain(self, error):
         return str(error)
 
+    def unreadable_file(self, error):
+        return None
+
     def check_alive(self):
         pass
 

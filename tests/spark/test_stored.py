@@ -105,10 +105,8 @@ def test_odd_names_of_files(tmp_path, spark):
     ]
     for number, name in enumerate(names):
         pq.write_table(table_of(10, 10 * number), place / f"{name}.parquet")
-    joined = (
-        SCRIPT
-        + "CREATE QUERY pairs AS SELECT a.v FROM s [RANGE 1 HOUR] AS a, s [ROWS 500] AS b WHERE a.v = b.v;\n"
-    )
+    windows = "s [RANGE 1 HOUR] AS a, s [ROWS 500] AS b"
+    joined = f"{SCRIPT}CREATE QUERY pairs AS SELECT a.v FROM {windows} WHERE a.v = b.v;\n"
     found = ps.run(written(tmp_path, joined), drain=True, spark=spark)
     assert sorted(found.results["odd"].column("v").to_pylist()) == list(range(1, 10 * len(names), 2))
     assert found.summary.streams["s"].rows == 10 * len(names)
