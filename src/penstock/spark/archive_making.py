@@ -43,7 +43,7 @@ LONGEST_S = 900.0
 _MAKING, _FAILED, _LOCK = "making", ".failed", "making.lock"
 
 
-def make_archive(on_stage: Callable[[str], object] = str) -> Path:
+def make_archive(on_stage: Callable[[str], object] = lambda text: None) -> Path:
     """Make the archive for this Java and Spark, and return it; raise an error if that is impossible.
 
     If there is one, nothing is made.

@@ -21,7 +21,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-import penstock
 from penstock.spark.java import java_path
 
 SWITCH = "PENSTOCK_CLASS_ARCHIVE"
@@ -82,8 +81,12 @@ def archive_folder() -> Path | None:
     jars = sorted((each.name, _stamp(each)) for each in (home / "jars").iterdir())
     all_of_it = repr((str(program), _stamp(program), release, str(home), jars))
     key = hashlib.sha256(all_of_it.encode()).hexdigest()[:12]
-    names = f"java-{found[1] if found else 'unknown'}-spark-{version('pyspark')}-penstock-{penstock.__version__}"
-    return archives_folder() / f"{names}-{key}"
+    versions = {
+        "java": found[1] if found else "unknown",
+        "spark": version("pyspark"),
+        "penstock": version("penstock"),
+    }
+    return archives_folder() / "-".join([*(f"{name}-{each}" for name, each in versions.items()), key])
 
 
 def ready_archive(folder: Path | None) -> Path | None:
