@@ -284,28 +284,27 @@ def test_a_real_archive_is_used_and_a_broken_one_is_not_in_the_way(alone):
     assert json.loads(penstock(alone, "warm", "--json").stdout)["made"]
     [path] = (alone / "cache").rglob(archives.ARCHIVE)
 
-    def drained(where):
+    def drained(where, crashes=False):
         loaded = alone / f"{where}.txt"
         conf = f"{EXTRA_OPTIONS}=-Xlog:class+load:file={loaded}"
         run = penstock(alone, "run", "x.sql", "--drain", "--json", "--conf", conf)
-        assert json.loads(run.stdout)["rows_out"] == 50  # nothing else is on stdout
+        text = run.stdout[run.stdout.index("{\n") :] if crashes else run.stdout  # Java reports its crash there
+        assert json.loads(text)["rows_out"] == 50
         assert "warning" not in run.stderr
         time.sleep(1)
         lines = [line for line in loaded.read_text().splitlines() if " org.apache.spark." in line]
+        lines = [line for line in lines if "$$Lambda" not in line]  # Java makes these anew
         return sum("shared objects file (top)" in line for line in lines) / len(lines)
 
-    assert drained("with") > 0.8
-    for harm in (lambda data: data[:1_000_000], lambda data: b"\0" * len(data)):
-        data = path.read_bytes()
-        path.chmod(0o644)
-        path.write_bytes(harm(data))
-        assert drained("broken") == 0
-        assert not path.exists()
-        path.parent.mkdir()
-        path.write_bytes(data)
-        archives.write_record(path.parent, "", "")
-    # One that is broken where no check looks: Java ends at once, and is started without it
-    path.write_bytes(path.read_bytes()[:1_000_000])
+    assert drained("with") > 0.9
+    data = path.read_bytes()
+    path.chmod(0o644)
+    path.write_bytes(data[:1_000_000])
+    assert drained("broken") == 0
+    assert not path.exists()
+    # One that is broken and fits its record: Java ends at once, and is started without it
+    path.parent.mkdir()
+    path.write_bytes(data[:1_000_000])
     archives.write_record(path.parent, "", "")
-    assert drained("unnoticed") == 0
+    assert drained("unnoticed", crashes=True) == 0
     assert not path.exists()

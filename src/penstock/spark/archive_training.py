@@ -10,7 +10,7 @@ from pathlib import Path
 
 from penstock.language.script import Script
 from penstock.spark.api import run
-from penstock.spark.class_archive import DEFAULT_OPTIONS
+from penstock.spark.class_archive import DEFAULT_OPTIONS, SILENT
 
 ROWS = 100
 SCRIPT = """
@@ -36,8 +36,7 @@ def train(archive: Path) -> None:
         folder = Path(name)
         _write_files(folder)
         (folder / "training.sql").write_text(SCRIPT)
-        # Java also lists each class that it leaves out
-        options = f'-Xlog:disable -Xlog:all=error:stderr "-XX:ArchiveClassesAtExit={archive}"'
+        options = f'{SILENT} "-XX:ArchiveClassesAtExit={archive}"'
         script = Script.read(folder / "training.sql")
         run(script, drain=True, out=folder / "results", conf={DEFAULT_OPTIONS: options}, spark_log=True)
 

@@ -31,8 +31,8 @@ _OWN = re.compile(r"SharedArchiveFile|ArchiveClassesAtExit|-Xshare")
 """Options of Java by which users share classes in their own way."""
 _OTHER_START = re.compile(r"extraClassPath|driver-class-path|properties-file|defaultJavaOptions")
 """Arguments of Spark by which it has other classes, or loses the option for the archive."""
-# Java would print warnings to stdout: results go there
-_SILENT = "-Xlog:disable -Xlog:all=warning:stderr"
+SILENT = "-Xlog:disable -Xlog:all=warning:stderr"
+"""Options of Java that keep its warnings from stdout, where results go."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,12 @@ def reason_against(conf: Mapping[str, str], master: str) -> str | None:
 def options_with(archive: Path, given: str = "") -> str | None:
     """Return options of Java that use an archive, and those that are given; None if its path cannot be an option.
 
-    >>> options_with(Path("/my cache/classes.jsa"), "-Dx=1")
-    '-Xlog:disable -Xlog:all=warning:stderr -Xshare:auto "-XX:SharedArchiveFile=/my cache/classes.jsa" -Dx=1'
+    >>> options_with(Path("/my cache/classes.jsa"), "-Dx=1").replace(SILENT, "...")
+    '... -Xshare:auto "-XX:SharedArchiveFile=/my cache/classes.jsa" -Dx=1'
     """
     if re.search(r'[":\\\n]', str(archive)):  # Java takes a colon for the end of a first path
         return None
-    return f'{_SILENT} -Xshare:auto "-XX:SharedArchiveFile={archive}" {given}'.rstrip()
+    return f'{SILENT} -Xshare:auto "-XX:SharedArchiveFile={archive}" {given}'.rstrip()
 
 
 def archive_options(conf: Mapping[str, str], master: str) -> dict[str, str]:
