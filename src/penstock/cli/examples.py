@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.style import COMPACT, wide_console
-
-if TYPE_CHECKING:
-    from penstock.experiments.examples import Example, ExampleCell
+from penstock.experiments.examples import EXAMPLES, Example, ExampleCell
+from penstock.experiments.examples.cells import decimals
 
 
 def examples(
@@ -25,8 +24,6 @@ def examples(
 
     Examples: `penstock examples`; `penstock examples --json | jq '.[] | select(.ok | not)'`
     """
-    from penstock.experiments.examples import EXAMPLES
-
     computed = [(example, example.cells()) for example in EXAMPLES]
     cells = [cell for _, some in computed for cell in some]
     if as_json:
@@ -43,7 +40,7 @@ def examples(
         raise typer.Exit(code=1)
 
 
-def _table(example: "Example", cells: "list[ExampleCell]") -> Table:
+def _table(example: Example, cells: list[ExampleCell]) -> Table:
     """Return a table of one example: a column per time or metric, a printed and a computed row per quantity."""
     columns = list(dict.fromkeys(cell.at for cell in cells))  # the first quantity has them all, in order
     title = f"{example.paper}, {example.name}"
@@ -62,9 +59,7 @@ def _table(example: "Example", cells: "list[ExampleCell]") -> Table:
     return table
 
 
-def _row(columns: Iterable[str], cells: "dict[str, ExampleCell]", computed: bool) -> list[Text]:
-    from penstock.experiments.examples.cells import decimals
-
+def _row(columns: Iterable[str], cells: dict[str, ExampleCell], computed: bool) -> list[Text]:
     texts = []
     for column in columns:
         cell = cells.get(column)
