@@ -17,9 +17,9 @@ def warm(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what there is, and make nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make an archive of Spark's classes in the cache folder: then `penstock run` starts in half the time.
+    """Make an archive of Spark's classes in the cache folder: then `penstock run` starts faster.
 
-    Java loads the archive instead of hundreds of jars. It takes about 160 MB and half a minute. `penstock run`
+    Java loads the archive instead of hundreds of jars. It takes about 160 MB, and a minute or two to make. `penstock run`
     makes it by itself in the background after a first run; PENSTOCK_CLASS_ARCHIVE=off prevents that.
 
     Examples: `penstock warm`; `penstock warm --dry-run --json`; `penstock warm --remove`

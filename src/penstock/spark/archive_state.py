@@ -22,14 +22,14 @@ class ArchiveState:
         """The state as a line.
 
         >>> ArchiveState("missing", "/cache/x").text
-        'none; penstock warm makes one, and Spark starts in half the time'
+        'none; penstock warm makes one, and Spark starts faster'
         """
         if self.state == "ready":
             return f"{self.size / 1e6:.0f} MB in {self.folder}"
         if self.state == "unused":
             return f"not used: {self.reason}"
         hint = f"none; the last attempt failed: {self.reason}" if self.reason else "none"
-        return f"{hint}; penstock warm makes one, and Spark starts in half the time"
+        return f"{hint}; penstock warm makes one, and Spark starts faster"
 
 
 def archive_state() -> ArchiveState:
