@@ -19,8 +19,8 @@ def warm(
 ) -> None:
     """Make an archive of Spark's classes in the cache folder: then `penstock run` starts faster.
 
-    Java loads the archive instead of hundreds of jars. It takes about 160 MB, and a minute or two to make. `penstock run`
-    makes it by itself in the background after a first run; PENSTOCK_CLASS_ARCHIVE=off prevents that.
+    Java loads the archive instead of hundreds of jars. It takes about 160 MB, and a minute or two to make.
+    `penstock run` makes it in the background after a first run; PENSTOCK_CLASS_ARCHIVE=off prevents that.
 
     Examples: `penstock warm`; `penstock warm --dry-run --json`; `penstock warm --remove`
     """
