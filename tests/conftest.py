@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -6,6 +8,9 @@ SLOW_IS_FINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow
 settings.register_profile("steady", derandomize=True, **SLOW_IS_FINE)
 settings.register_profile("explore", max_examples=2000, **SLOW_IS_FINE)
 settings.load_profile("steady")
+
+# Tests start Spark from an archive of classes if the user has one, and make none in the user's cache
+os.environ.setdefault("PENSTOCK_CLASS_ARCHIVE", "use")
 
 
 @pytest.fixture(scope="session")

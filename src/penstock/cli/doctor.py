@@ -78,7 +78,7 @@ def doctor(options: DoctorOptions) -> None:
     `penstock doctor --driver-memory 4g --packages GROUP:ARTIFACT:VERSION`
     """
     settings = options.spark.settings()
-    findings = [python(), java(), *installed(), cores(), memory(), heap(settings), *disks(), ports()]
+    findings = [python(), java(), *installed(), cores(), memory(), heap(settings), *archive(), *disks(), ports()]
     if not options.no_spark:
         with Signals(), spinner("starting Spark on local[*] …") as change:
             findings.append(spark(settings, change))
@@ -152,6 +152,15 @@ def heap(settings: Mapping[str, str]) -> Finding:
     if total is not None and count > 0.8 * total:
         return Finding("Spark's heap", "low", found, f"the machine has {size(total)}, and Python needs some of it")
     return Finding("Spark's heap", "ok", found)
+
+
+def archive() -> Iterator[Finding]:
+    """Say whether Spark starts from an archive of its classes; it works without one."""
+    try:
+        from penstock.spark.archive_state import archive_state
+    except ImportError:  # PySpark is missing, which has its own line
+        return
+    yield Finding("Spark's class archive", "ok", archive_state().text)
 
 
 def disks() -> Iterator[Finding]:

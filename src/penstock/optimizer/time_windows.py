@@ -10,8 +10,8 @@ that is solved, and replaced again, until the rate stops growing. The result is 
 """
 
 import numpy as np
+import scipy  # its part `optimize` takes half a second, and is loaded on first use
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from penstock.optimizer.stream_sets import Floats, Joins, Sets
 
@@ -75,7 +75,7 @@ def _largest_product(costs: Floats, streams: NDArray[np.bool_], exponents: Float
 
     low, high = np.log(budget / exponents.sum()), np.log(budget / exponents.min())
     if left(high) > 0:
-        level = brentq(left, low, high, xtol=_CLOSE, rtol=_CLOSE) if left(low) < 0 else low
+        level = scipy.optimize.brentq(left, low, high, xtol=_CLOSE, rtol=_CLOSE) if left(low) < 0 else low
         left(level)
     x: Floats = np.exp(z)
     return x

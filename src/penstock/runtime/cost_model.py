@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from statistics import geometric_mean
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # its part `optimize` is loaded on first use
 
 from penstock.network import Network, Number, Operator
 from penstock.plan.moving_average import moving_average
@@ -54,7 +54,7 @@ class CostModel:
         units, window_rows, work, seconds = np.array(self._recent).T
         assumed = np.array([SETUP_S, UNIT_S, WINDOW_ROW_S, 1.0])
         seen = np.stack([np.ones(len(seconds)), units, window_rows, work], axis=1) * assumed / seconds[:, None]
-        found, _ = nnls(
+        found, _ = scipy.optimize.nnls(
             np.concatenate([seen, np.eye(4) * _WEIGHT]), np.concatenate([np.ones(len(seconds)), [_WEIGHT] * 4])
         )
         self.setup_s, self.unit_s, self.window_row_s, self.pace = (

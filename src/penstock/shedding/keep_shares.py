@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+import scipy  # its part `optimize` is loaded on first use
 
 from penstock.optimizer.knapsack import knapsack
 from penstock.optimizer.posynomial import Posynomial
@@ -52,7 +52,7 @@ class Load:
 
     def _local_optimum(self, cost: Posynomial, budget: float, start: Floats) -> Floats:
         """Return a local optimum of the value within the budget, from a start."""
-        found = minimize(
+        found = scipy.optimize.minimize(
             lambda z: -np.log(self.value.at(np.exp(z))),
             np.log(start),
             jac=lambda z: -self.value.exponents(np.exp(z)),
@@ -78,7 +78,7 @@ def _shrunk(cost: Posynomial, budget: float, shares: Floats) -> Floats:
     """Return the shares, multiplied by one factor so that they cost no more than the budget."""
     if cost.at(shares) <= budget:
         return shares
-    factor = brentq(lambda f: cost.at(shares * f) - budget, 0.0, 1.0, xtol=1e-12)
+    factor = scipy.optimize.brentq(lambda f: cost.at(shares * f) - budget, 0.0, 1.0, xtol=1e-12)
     found: Floats = np.maximum(shares * factor, _LEAST_SHARE)
     return found
 

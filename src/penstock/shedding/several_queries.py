@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy  # its part `optimize` is loaded on first use
 
 from penstock.errors import PlanError, nearest
 from penstock.network import Number, checked
@@ -115,7 +115,9 @@ class _Together:
             np.add.at(costs, places[name], each.prices(joins_of(shapes[name])) * each.full)
         if costs.sum() <= self.budget:
             return {name: np.ones(each.n) for name, each in self._sets.items()}
-        solved = linprog(-gains / gains.max(), [costs / self.budget], [1.0], bounds=(0, 1), method="highs")
+        solved = scipy.optimize.linprog(
+            -gains / gains.max(), [costs / self.budget], [1.0], bounds=(0, 1), method="highs"
+        )
         if solved.status != 0:
             raise PlanError(f"no drop boxes were found: {solved.message}")
         return {name: np.clip(solved.x[some], 0.0, 1.0) for name, some in places.items()}

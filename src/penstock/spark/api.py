@@ -1,12 +1,14 @@
 """`run` and `started`: run scripts from Python."""
 
+import contextlib
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -15,26 +17,28 @@ from penstock.errors import RunError, nearest
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
-from penstock.runtime.listeners import Listeners
-from penstock.runtime.loop import Runtime
 from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.start_stages import Stages
-from penstock.runtime.summary import Summary
 from penstock.sinks.callback_sink import Callback, CallbackSink
 from penstock.sinks.memory_sink import MemorySink
 from penstock.sinks.ndjson_sink import NdjsonSink
 from penstock.sinks.parquet_sink import ParquetSink
 from penstock.sinks.screen_sink import ScreenSink
-from penstock.spark.backend import spark_runtime
 from penstock.spark.session import LOCAL, prepared, spark_session
-from penstock.spark.split_results import split_by_query
+
+if TYPE_CHECKING:
+    from penstock.runtime.loop import Runtime
+    from penstock.runtime.summary import Summary
+
+_NEEDED_NEXT = ("penstock.spark.backend", "scipy.optimize")
+"""What a run needs once Spark has started; Python loads it while Java starts."""
 
 
 class Running:
     """A script that runs in the background. Use it in a `with` statement, or call `stop` or `wait`."""
 
-    def __init__(self, runtime: Runtime, memory: MemorySink | None) -> None:
+    def __init__(self, runtime: "Runtime", memory: MemorySink | None) -> None:
         self._runtime = runtime
         self.memory = memory
         self._summary: Summary | None = None
@@ -62,7 +66,7 @@ class Running:
         """Whether the script still runs."""
         return self._thread.is_alive()
 
-    def summary(self) -> Summary:
+    def summary(self) -> "Summary":
         """Return the current state of the run."""
         return self._summary or self._runtime.summary()
 
@@ -85,12 +89,12 @@ class Running:
         except TimeoutError as error:
             raise RunError(f"the run has not settled after {timeout} s") from error
 
-    def stop(self) -> Summary:
+    def stop(self) -> "Summary":
         """End the run: running jobs finish, waiting rows are abandoned."""
         self._runtime.stop()
         return self.wait()
 
-    def wait(self, timeout: float | None = None) -> Summary:
+    def wait(self, timeout: float | None = None) -> "Summary":
         """Wait until the run has ended."""
         self._thread.join(timeout)
         if self._error is not None:
@@ -129,7 +133,7 @@ class RunKeywords(TypedDict, total=False):
     conf: Mapping[str, object] | None
     spark_log: bool
     on_event: Callable[[str], object] | None
-    on_tick: Callable[[Summary], object] | None
+    on_tick: "Callable[[Summary], object] | None"
     on_stage: Callable[[str], object] | None
 
 
@@ -189,7 +193,7 @@ class Results:
     """The outcome of a run: its `summary`, the `results` by query, and the `rejected` rows by stream."""
 
     def __init__(
-        self, summary: Summary, results: Mapping[str, pa.Table], rejected: Mapping[str, pa.Table]
+        self, summary: "Summary", results: Mapping[str, pa.Table], rejected: Mapping[str, pa.Table]
     ) -> None:
         self.summary = summary
         self.results = results
@@ -217,7 +221,7 @@ def _check_keywords(function: str, keywords: RunKeywords) -> None:
 
 def _opened(
     stack: ExitStack, script: Script | str | Path, stages: Stages, keywords: RunKeywords
-) -> tuple[Runtime, MemorySink | None]:
+) -> "tuple[Runtime, MemorySink | None]":
     """Return the runtime of a script, and the sink that keeps its results in memory, if there is one."""
     program = read_script(script)
     given: dict[str, Any] = dict(keywords)
@@ -226,6 +230,10 @@ def _opened(
     sinks = _opened_sinks(stack, program, keywords)
     memory = next((sink for sink in sinks if isinstance(sink, MemorySink)), None)
     spark = _opened_session(stack, stages, keywords)
+    from penstock.runtime.listeners import Listeners
+    from penstock.spark.backend import spark_runtime
+    from penstock.spark.split_results import split_by_query
+
     for sink in sinks:
         if isinstance(sink, ParquetSink):
             sink.split_with(partial(split_by_query, spark))
@@ -259,5 +267,13 @@ def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> 
         stack.enter_context(prepared(spark))
         return spark
     stages(f"starting Spark on {remote or master or LOCAL}")
+    threading.Thread(target=_load, args=_NEEDED_NEXT, name="penstock-load", daemon=True).start()
     noise = keywords.get("spark_log", False)
     return stack.enter_context(spark_session(master, remote, noise=noise, settings=conf))
+
+
+def _load(*modules: str) -> None:
+    """Load modules; an error in one of them is raised where it is imported by name."""
+    for name in modules:
+        with contextlib.suppress(Exception):
+            import_module(name)

@@ -15,10 +15,15 @@ _JAVA_HELP = (
 )
 
 
+def java_path() -> str | None:
+    """Return the path of the Java that Spark starts."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+
+
 def java_version() -> tuple[str | None, int | None]:
     """Return the path of Java and its major version; None if there is none, or if it does not say its version."""
-    home = os.environ.get("JAVA_HOME")
-    path = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    path = java_path()
     if path is None:
         return None, None
     try:

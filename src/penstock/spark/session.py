@@ -1,24 +1,21 @@
 """Spark sessions: started on loopback and without log output; their slots and heap; whether they still answer."""
 
 import contextlib
-import logging
 import os
-import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
+from penstock.spark.class_archive import archive_folder, archive_options, remove_archive
 from penstock.spark.conf import HEAP, SESSION_SETTINGS, as_texts, session_conf
 from penstock.spark.driver_memory import SPARK_DEFAULT, memory_bytes
 from penstock.spark.java import check_java
 from penstock.spark.job_errors import explained
 from penstock.spark.reachable import check_reachable
+from penstock.spark.silence import hushed, quiet
 
 LOCAL = "local[*]"
 """The default master: this machine, with as many threads as there are cores."""
@@ -48,19 +45,17 @@ def spark_session(
     where = master or LOCAL
     given = as_texts(settings or {})
     conf = session_conf(given, where, remote)
-    builder = SparkSession.builder.appName("penstock")
-    builder = builder.master(where) if remote is None else builder.remote(remote)
+    archive: dict[str, str] = {}
     if remote is None:
+        archive = archive_options(conf, where) if not _started else {}
         _keep_heap(conf, given)
         if where.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    for key, value in conf.items():
-        builder = builder.config(key, value)
     # Executors must run the same Python as the driver
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with _quiet(noise) as last_messages:
+    with quiet(noise) as last_messages:
         try:
-            spark = builder.getOrCreate()
+            spark = _new_session(conf, archive, None if remote else where, remote)
         except Exception as error:
             _note_heap(conf, error)
             raise RunError(
@@ -70,19 +65,41 @@ def spark_session(
     try:
         if not noise and remote is None:
             spark.sparkContext.setLogLevel("OFF")
-        with _hushed(noise):
+        with hushed(noise):
             yield spark
     finally:
         with contextlib.suppress(Exception):  # it may have ended
             spark.stop()
 
 
+def _new_session(
+    conf: Mapping[str, str], archive: Mapping[str, str], master: str | None, remote: str | None
+) -> SparkSession:
+    """Start a session. If Java ends at once, start it without the archive; if that helps, remove the archive."""
+    builder = SparkSession.builder.appName("penstock")
+    builder = builder.master(master) if master is not None else builder.remote(remote or "")
+    for key, value in {**conf, **archive}.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        if not archive or _NO_JAVA not in str(error):
+            raise
+    spark = _new_session(conf, {}, master, remote)
+    folder = archive_folder()
+    if folder is not None:
+        remove_archive(folder)
+    return spark
+
+
+_NO_JAVA = "JAVA_GATEWAY_EXITED"
+"""Spark's error if Java ended before it answered."""
 _started: dict[str, str] = {}
 """The heap that Spark's Java was started with in this process: Java keeps running when a session ends."""
 
 
 def _note_heap(conf: Mapping[str, str], error: Exception | None = None) -> None:
-    if "JAVA_GATEWAY_EXITED" not in str(error):
+    if _NO_JAVA not in str(error):
         _started.setdefault(HEAP, conf.get(HEAP, ""))
 
 
@@ -99,68 +116,6 @@ def _keep_heap(conf: dict[str, str], given: Mapping[str, str]) -> None:
     conf.pop(HEAP, None)
     if had:
         conf[HEAP] = had
-
-
-@contextmanager
-def _quiet(noise: bool) -> Iterator[Callable[[], str]]:
-    """Redirect the stderr of child processes that start meanwhile to a file; Python keeps its stderr."""
-    if noise:
-        yield lambda: ""
-        return
-    with tempfile.TemporaryFile("w+b") as file:
-        kept = os.dup(2)
-        sys.stderr.flush()
-        python_stderr = sys.stderr
-        os.dup2(file.fileno(), 2)
-        sys.stderr = os.fdopen(os.dup(kept), "w", buffering=1, errors="replace")
-
-        def last_messages() -> str:
-            file.seek(0)
-            lines = without_stacks(file.read()[-20_000:].decode(errors="replace"))
-            return "\nSpark's last messages:\n  " + "\n  ".join(lines[-6:]) if lines else ""
-
-        try:
-            yield last_messages
-        finally:
-            sys.stderr.flush()
-            sys.stderr.close()
-            sys.stderr = python_stderr
-            os.dup2(kept, 2)
-            os.close(kept)
-
-
-def without_stacks(text: str) -> list[str]:
-    r"""Return the lines of Java's output, without those of stack traces.
-
-    >>> without_stacks("Exception: no such jar\n\tat org.x.Main(Main.scala:1)\n\t... 3 more\n")
-    ['Exception: no such jar']
-    """
-    lines = [line.rstrip() for line in text.splitlines()]
-    return [line[:300] for line in lines if line and not re.match(r"\s+(at |\.\.\. \d+ more)", line)]
-
-
-@contextmanager
-def _hushed(noise: bool) -> Iterator[None]:
-    """Stop PySpark and py4j from logging errors with stack traces: Penstock reports them in one line."""
-    names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-    loggers = [logging.getLogger("py4j"), *(PySparkLogger.getLogger(name) for name in names)]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers if not noise else ():
-        logger.setLevel(logging.CRITICAL + 1)
-    root = logging.getLogger()
-    if not noise:
-        root.addFilter(_is_not_py4j)
-    try:
-        yield
-    finally:
-        root.removeFilter(_is_not_py4j)
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def _is_not_py4j(record: logging.LogRecord) -> bool:
-    """Whether a log record is not from py4j, which logs some to the root logger."""
-    return Path(record.pathname).parent.name != "py4j"
 
 
 @contextmanager

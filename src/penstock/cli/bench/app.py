@@ -10,6 +10,7 @@ from penstock.cli.bench.overload import overload
 from penstock.cli.bench.policies import policies
 from penstock.cli.bench.selectors import selectors
 from penstock.cli.bench.simulator import simulator
+from penstock.cli.bench.start import start
 from penstock.cli.bench.stock import stock
 
 bench = typer.Typer(
@@ -17,7 +18,7 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator, chart):
+for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator, start, chart):
     bench.command()(command)
 
 

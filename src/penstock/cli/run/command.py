@@ -66,6 +66,8 @@ def run(options: RunCommandOptions) -> None:
         with screen.following(script), _watching(options, stamp, script, running, screen.view):
             summary = _followed(running, signals, screen.view, options.spark_log)
         screen.finish(summary)
+    if not options.remote:
+        _make_archive(options, settings)
     _exit(options, screen.lines, summary, interrupted=signals.asked)
 
 
@@ -135,6 +137,14 @@ def _started(
         on_tick=screen.view.tick,
         on_stage=partial(_stage, change, None if options.quiet else screen.lines),
     )
+
+
+def _make_archive(options: RunCommandOptions, settings: dict[str, str]) -> None:
+    """Let a process in the background make what speeds up the next start, if that is missing."""
+    from penstock.spark.archive_making import make_in_background
+    from penstock.spark.session import LOCAL
+
+    make_in_background(settings, options.master or LOCAL)
 
 
 def _watching(

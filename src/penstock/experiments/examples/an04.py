@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from scipy.optimize import brentq
+import scipy  # its part `optimize` is loaded on first use
 
 from penstock.experiments.examples.cells import Example, ExampleCell, decimals
 from penstock.optimizer import Filter, JoinPlan, JoinProblem, filter_plan, plans
@@ -52,7 +52,9 @@ def figure_6() -> list[ExampleCell]:
     """Return where the plans start to shed, cross, and meet, as a join takes longer and longer."""
 
     def cross(one: str, other: str, low: float, high: float) -> float:
-        return float(brentq(lambda cost: planned(one, cost).rate - planned(other, cost).rate, low, high))
+        return float(
+            scipy.optimize.brentq(lambda cost: planned(one, cost).rate - planned(other, cost).rate, low, high)
+        )
 
     ratio = planned("c", 14).rate / planned("b", 14).rate
     numbers = (
