@@ -58,7 +58,7 @@ class Tables:
 class DuckBackend:
     """Runs work on DuckDB, or raises what `fail` returns."""
 
-    slots, result_bytes, errors = 1, 1e9, (OSError,)
+    slots, result_bytes, errors, segments = 1, 1e9, (OSError,), None
 
     def __init__(self, source, fail=lambda work: None):
         self.source = source

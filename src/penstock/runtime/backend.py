@@ -8,6 +8,7 @@ import pyarrow as pa
 from penstock.language.statements import QueryDef, StreamDef
 from penstock.plan.plan import Plan
 from penstock.plan.template import QueryTemplate
+from penstock.runtime.rows.written_segments import SegmentWriter
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 
@@ -19,6 +20,9 @@ class Backend(Protocol):
     """Tasks that run at the same time."""
     result_bytes: float
     """Bytes of results that all jobs in flight may return together."""
+
+    segments: SegmentWriter | None
+    """Writes rows that the driver holds to files that executors read; None if they cannot."""
 
     errors: tuple[type[BaseException], ...]
     """Errors that do not matter when sources are closed."""
@@ -45,6 +49,10 @@ class Backend(Protocol):
 
     def unreadable_file(self, error: BaseException) -> Path | None:
         """Return the file that a job could not read, if that is why it failed."""
+        ...
+
+    def can_write(self, folder: Path) -> bool:
+        """Whether what jobs write to a folder appears there."""
         ...
 
     def check_alive(self) -> None:

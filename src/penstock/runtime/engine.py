@@ -1,6 +1,6 @@
 """The engine: a state machine. It is told what happened and says what to run. It has no clock and no Spark."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from penstock.runtime.recorder import Recorder
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.segment import ArrivedFiles, Segment
+from penstock.runtime.rows.written_segments import SegmentWriter
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.unit_state import MOST_ROWS, UnitStates
@@ -63,6 +64,7 @@ class Engine:
         self.units = UnitStates(self.state, limits or ResultLimits(), service)
         self.dispatcher = Dispatcher(self.state, self.costs, self.units, quantum_s)
         self._job_rows = JobRows(self.state, self.units, slots)
+        self._segments: SegmentWriter | None = None
         self.dispatcher.schedule(self.plan.network, self.policy, memory)
 
     # The state, to read -------------------------------------------------------------------------------------
@@ -193,10 +195,7 @@ class Engine:
         number = admitted_files if isinstance(arrived, ArrivedFiles) else admitted
         passed = number(log.definition, arrived, log.next_sequence, log.newest, log.box)  # type: ignore[arg-type]
         log.advance(passed)
-        places: list[Place] = [passed.stored] if passed.stored else []
-        starts = range(0, passed.rows.num_rows, chunk_rows)
-        places += [ResidentRows(passed.rows.slice(start, chunk_rows)) for start in starts]
-        for place in places:
+        for place in self._places(log.definition, passed, chunk_rows):
             chunk = self.state.chunk(place)
             self.recorder.queued(stream, chunk, is_stream=True)
             for edge in self.plan.network.out_edges.get(stream, ()):
@@ -204,6 +203,15 @@ class Engine:
             if stream in self.state.windows:
                 log.chunks.append(chunk)
         return passed
+
+    def _places(self, stream: StreamDef, passed: Admitted, chunk_rows: int) -> Iterator[Place]:
+        """Yield the places of admitted rows, one for each chunk."""
+        if passed.stored is not None:
+            yield passed.stored
+        for start in range(0, passed.rows.num_rows, chunk_rows):
+            rows = passed.rows.slice(start, chunk_rows)
+            stores = self._segments is not None and self._segments.always
+            yield self._segments.stored(stream, [rows]) if stores and self._segments else ResidentRows(rows)
 
     def set_watermark(self, stream: str, watermark: int | None, *, ended: bool) -> None:
         """Take the watermark that a source knows, if it knows one, and whether the stream has ended."""
@@ -236,6 +244,10 @@ class Engine:
         if planned is not self.plan:
             self._continue_with(planned, {})
         return self.dispatcher.choose(now_us, least_s)
+
+    def write_segments_by(self, writer: SegmentWriter | None) -> None:
+        """Let rows that the driver holds become segments where they are many."""
+        self._segments = writer
 
     def write_results_to(self, folder: Callable[[], Path] | None) -> None:
         """Let executors write results to this folder, where there are many of them."""
@@ -277,8 +289,12 @@ class Engine:
         return self._job_rows.exceeded(job)
 
     def release(self) -> None:
-        """Release the rows that no window can need any more."""
-        join_progress.release(self.state)
+        """Release the rows that no window can need any more; store the oldest where logs are long."""
+        released = join_progress.release(self.state)
+        if self._segments is not None:
+            self._segments.remove(released)
+            for log in self.state.streams.values():
+                log.chunks = self._segments.shortened(log.definition, log.chunks)
 
     def learn(self, rates: Mapping[str, float]) -> None:
         """Give the scheduler and the joins what was measured, with these rates of streams."""

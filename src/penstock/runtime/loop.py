@@ -64,7 +64,8 @@ class Runtime:
             options.optimize,
             ResultLimits(backend.result_bytes / options.in_flight),
         )
-        if len(sinks) == 1 and sinks[0].takes_files:
+        self.engine.write_segments_by(backend.segments)
+        if len(sinks) == 1 and sinks[0].takes_files and backend.can_write(sinks[0].results_folder()):
             self.engine.write_results_to(sinks[0].results_folder)
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
         self._intake = Intake(

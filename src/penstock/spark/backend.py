@@ -16,6 +16,7 @@ from penstock.runtime.listeners import Listeners
 from penstock.runtime.loop import Runtime
 from penstock.runtime.options import RunOptions
 from penstock.runtime.rows.place_choice import PlaceChoice
+from penstock.runtime.rows.written_segments import SegmentWriter
 from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
@@ -24,6 +25,7 @@ from penstock.spark.job_builder import JobBuilder
 from penstock.spark.job_errors import explained, unreadable_file
 from penstock.spark.query_checks import QueryChecks
 from penstock.spark.session import check_alive, heap_of, slots_of
+from penstock.spark.shared_files import can_write, why_unreadable
 from penstock.spark.sources import opened_source
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.tables import loaded_tables
@@ -39,6 +41,8 @@ class SparkBackend:
     ) -> None:
         self._spark = spark
         self._places = PlaceChoice(options.rows)
+        stores = options.rows != "resident" and why_unreadable(spark, _probe(scratch)) is None
+        self.segments = SegmentWriter(scratch / "segments", always=options.rows == "stored") if stores else None
         self._context = SourceContext(
             spark,
             script.folder,
@@ -83,6 +87,10 @@ class SparkBackend:
         """Return the file that a job could not read, if that is why it failed."""
         return unreadable_file(error)
 
+    def can_write(self, folder: Path) -> bool:
+        """Whether what executors write to a folder appears there."""
+        return can_write(self._spark, folder)
+
     def check_alive(self) -> None:
         """Raise `RunError` if Spark no longer answers."""
         check_alive(self._spark)
@@ -90,6 +98,13 @@ class SparkBackend:
     def interrupt(self) -> None:
         """Cancel all running jobs."""
         self._spark.interruptAll()
+
+
+def _probe(scratch: Path) -> Path:
+    """Return a small file in the scratch folder, to see whether executors can read there."""
+    path = scratch / "probe"
+    path.write_text("penstock")
+    return path
 
 
 def spark_runtime(

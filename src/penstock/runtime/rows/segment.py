@@ -58,6 +58,8 @@ class Segment:
     has_bad: bool = False
     """Whether it holds malformed rows, marked in the column ``__bad``."""
     numbered: bool = False
+    last_sequence: int = 0
+    """Of a numbered file: the sequence number of its last row."""
 
     def trouble(self) -> str | None:
         """Return what has happened to the file since it was admitted; None if it is unchanged."""

@@ -179,7 +179,8 @@ class StoredRows:
     def end_sequence(self) -> int:
         """A number after the sequence number of the last row, and not after that of a row of a later batch."""
         span = self.spans[-1]
-        return span.file.segment.base + span.end
+        segment = span.file.segment
+        return segment.last_sequence + 1 if segment.numbered else segment.base + span.end
 
     def cut(self, rows: int) -> tuple["StoredRows", "StoredRows"]:
         """Return the first rows and the rest."""

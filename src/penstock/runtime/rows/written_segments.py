@@ -1,0 +1,93 @@
+"""Rows of generated streams and sockets as segments, where they are many: the driver writes them once.
+
+A log that holds more than fits is written out from its oldest chunks on. The files are removed when no window
+needs them any more.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.language.statements import StreamDef
+from penstock.plan.columns import numbers
+from penstock.plan.steps import ARRIVAL, TIME, seq
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.rows.segment import FileStamp, Segment
+from penstock.runtime.rows.stored import AdmittedFile, StoredBatch, StoredRows
+from penstock.runtime.rows.time_index import TimeIndexBuilder
+
+RESIDENT_BYTES = 64 * 1024 * 1024
+"""Bytes of a log that stay in memory."""
+SEGMENT_BYTES = 16 * 1024 * 1024
+"""Bytes that are written together at least."""
+_ROW_GROUP = 64 * 1024
+
+
+class SegmentWriter:
+    """Writes rows of streams to segments in a folder, and removes them."""
+
+    def __init__(self, folder: Path, *, always: bool = False) -> None:
+        self._folder = folder
+        self.always = always
+        """Whether rows are written as soon as they are admitted."""
+        self._number = 0
+        self._of_logs: set[Path] = set()
+        """Files that only a log needs."""
+
+    def stored(self, stream: StreamDef, tables: Iterable[pa.Table]) -> StoredRows:
+        """Write admitted rows to a segment, with their numbers, times and arrivals, and return them as stored."""
+        rows = pa.concat_tables(tables)
+        self._number += 1
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{self._number:08d}.parquet"
+        pq.write_table(rows, path, row_group_size=_ROW_GROUP, compression="lz4")
+        arrivals = numbers(rows, ARRIVAL)
+        index = TimeIndexBuilder()
+        index.add(numbers(rows, TIME))
+        segment = Segment(
+            path,
+            rows.num_rows,
+            rows.nbytes,
+            FileStamp.of(path),
+            TIME,
+            int(numbers(rows, seq(0))[0]),
+            numbered=True,
+            last_sequence=int(numbers(rows, seq(0))[-1]),
+        )
+        names = {column.name: column.name for column in stream.columns}
+        batch = StoredBatch(
+            stream,
+            (AdmittedFile(segment, segment.rows),),
+            int(arrivals.min()),
+            index.built(),
+            names,
+            float(np.mean(arrivals)),
+        )
+        return StoredRows.of(batch)
+
+    def shortened(self, stream: StreamDef, chunks: list[Chunk]) -> list[Chunk]:
+        """Return the chunks of a log with the oldest resident ones written, if they take too much memory."""
+        held = sum(chunk.bytes for chunk in chunks if not chunk.is_stored)
+        if held <= RESIDENT_BYTES + SEGMENT_BYTES:
+            return chunks
+        first = next(place for place, chunk in enumerate(chunks) if not chunk.is_stored)
+        end, size = first, 0
+        while end < len(chunks) and not chunks[end].is_stored and held - size > RESIDENT_BYTES:
+            size += chunks[end].bytes
+            end += 1
+        places = [chunk.place for chunk in chunks[first:end]]
+        rows = self.stored(stream, [place.table for place in places if isinstance(place, ResidentRows)])
+        self._of_logs.update(segment.path for segment in rows.segments)
+        return [*chunks[:first], Chunk(rows, chunks[first].number), *chunks[end:]]
+
+    def remove(self, released: Iterable[Chunk]) -> None:
+        """Remove the files of chunks that a log no longer holds, if nothing else needs them."""
+        for chunk in released:
+            for segment in chunk.place.segments if isinstance(chunk.place, StoredRows) else ():
+                if segment.path in self._of_logs:
+                    self._of_logs.remove(segment.path)
+                    segment.path.unlink(missing_ok=True)

@@ -1,0 +1,43 @@
+"""Whether executors reach the driver's files: those of streams to read, and the output folder to write."""
+
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+
+from pyspark.sql import SparkSession
+
+from penstock.spark.job_errors import explained
+from penstock.spark.sources.paths import for_spark
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Whether executors run in the driver's own process, or at least on its machine with its files."""
+    try:
+        return str(spark.conf.get("spark.master", "")).startswith("local")
+    except Exception:  # a Connect server may not tell
+        return False
+
+
+def why_unreadable(spark: SparkSession, file: Path) -> str | None:
+    """Return why executors cannot read a file; None if they can."""
+    if is_local(spark):
+        return None
+    try:
+        spark.read.format("binaryFile").load(for_spark(file)).selectExpr("length").limit(1).toArrow()
+    except Exception as error:
+        return explained(error)
+    return None
+
+
+def can_write(spark: SparkSession, folder: Path) -> bool:
+    """Whether what executors write to a folder appears there for the driver."""
+    if is_local(spark):
+        return True
+    place = Path(mkdtemp(prefix="job-", dir=folder))
+    try:
+        spark.range(1).write.parquet(str(place / "rows"))
+        return any(path.stat().st_size for path in (place / "rows").glob("part-*.parquet"))
+    except Exception:  # of any kind: then results are sent to the driver
+        return False
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
