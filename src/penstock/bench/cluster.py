@@ -7,7 +7,6 @@ keeps one up until Ctrl-C. Tests and benchmarks use `standalone_cluster`.
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import signal
@@ -16,15 +15,15 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import psutil
 import pyspark
 
+from penstock.bench.loopback import json_page
 from penstock.bench.processes import children
 from penstock.errors import RunError
 from penstock.spark.java import check_java
@@ -40,8 +39,6 @@ _DAEMON_MEMORY = "512m"
 """Heap of the master and of each worker; executors have their own."""
 _PAGE_PORT = r"service 'MasterUI' on port (\d+)"
 _POLL_S = 0.2
-# A proxy of the environment must not be asked for pages on loopback
-_open_page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
 Daemon: TypeAlias = "subprocess.Popen[bytes]"
 
@@ -103,9 +100,7 @@ class StandaloneCluster:
 
     def alive_workers(self) -> int:
         """Return how many workers the master knows and hears of."""
-        with _open_page(self._page, timeout=5) as page:
-            found: dict[str, Any] = json.load(page)
-        return sum(worker["state"] == "ALIVE" for worker in found["workers"])
+        return sum(worker["state"] == "ALIVE" for worker in json_page(self._page)["workers"])
 
     def stop(self) -> None:
         """End all processes."""
