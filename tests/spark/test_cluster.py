@@ -1,6 +1,5 @@
 """Scripts on a standalone cluster: executors are other processes, and some of them are killed."""
 
-import json
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from penstock.bench.cluster import standalone_cluster
 from penstock.bench.scale.check import found_in
 from penstock.bench.scale.inputs import ScaleInput, make_input
 from penstock.bench.scale.query_set import QuerySet
+from tests.spark.test_elsewhere import assert_right_elsewhere
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +33,7 @@ def where(cluster):
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_results_are_the_oracles(rows, cluster):
-    options = [*where(cluster), *(["--rows", rows] if rows else [])]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.elsewhere", *options], capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
-    assert len(found) >= 10
-    assert {name: told for name, told in found.items() if told} == {}
+    assert_right_elsewhere(*where(cluster), *(["--rows", rows] if rows else []))
 
 
 @pytest.mark.parametrize("rows", ROWS)

@@ -125,6 +125,10 @@ class ScaleResult:
     def _counted(self) -> bool:
         return any(count for drain in self.drains for count in drain.traffic.values())
 
+    @property
+    def _memory(self) -> bool:
+        return self.case.part == "memory"
+
     def cpu_per_million(self, name: str) -> float | None:
         """Return the median of a CPU time in seconds, per million rows."""
         times = [getattr(drain, name) for drain in self.drains]
@@ -136,7 +140,8 @@ class ScaleResult:
         return {
             **asdict(self.case),
             "name": self.case.name,
-            "table": self.case.what,
+            "table": "Memory of Penstock's driver" if self._memory else self.case.what,
+            "label": self.case.what if self._memory else SYSTEM_NAMES[self.case.system],
             "system_name": SYSTEM_NAMES[self.case.system],
             "status": self.status,
             "reason": self.reason,

@@ -130,12 +130,13 @@ def difference(expected: Mapping[str, Sum], got: Mapping[str, Sequence[int]]) ->
 
 def with_ratios(measured: Sequence[ScaleResult]) -> list[dict[str, Any]]:
     """Return results as JSON, each with Penstock's speed relative to it where Penstock ran the same."""
-    ours = {one.case.what: one for one in measured if one.case.system == "penstock" and one.status == "ok"}
+    good = [one for one in measured if one.status == "ok"]
+    ours = {(one.case.part, one.case.what): one for one in good if one.case.system == "penstock"}
     found = []
     for one in measured:
-        other = ours.get(one.case.what)
+        other = ours.get((one.case.part, one.case.what))
         pair = None
-        if other is not None and one.status == "ok" and one.case.system != "penstock":
+        if other is not None and one in good and one.case.system != "penstock":
             theirs = [drain.seconds for drain in one.drains]
             pair = asdict(speed_ratio([drain.seconds for drain in other.drains], theirs))
         found.append({**one.as_dict(), "penstock_speed": pair})
