@@ -23,16 +23,13 @@ from typing import TypeAlias
 import psutil
 import pyspark
 
-from penstock.bench.loopback import json_page
+from penstock.bench.loopback import HOST, LOOPBACK, json_page
 from penstock.bench.processes import children
 from penstock.errors import RunError
 from penstock.spark.java import check_java
 
-HOST = "127.0.0.1"
 START_S = 120.0
 """How long the master, or a worker, may take to start."""
-LOOPBACK = {"spark.driver.host": HOST, "spark.driver.bindAddress": HOST}
-"""Settings with which executors of a cluster on loopback find the driver."""
 
 _MASTER, _WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 _DAEMON_MEMORY = "512m"

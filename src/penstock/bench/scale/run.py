@@ -10,7 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.cluster import LOOPBACK, standalone_cluster
+from penstock.bench.cluster import standalone_cluster
+from penstock.bench.loopback import HOST, LOOPBACK
 from penstock.bench.machine import described, scratch
 from penstock.bench.processes import in_a_process
 from penstock.bench.scale.case import SYSTEM_NAMES, InputFacts, MeasuredDrain, ScaleCase, ScaleResult
@@ -48,7 +49,7 @@ def opened(master: str | None) -> Iterator[Where]:
         with standalone_cluster() as cluster:
             yield Where(cluster.master, cluster.settings, cluster.worker_pids)
     else:
-        on_loopback = master is not None and "127.0.0.1" in master
+        on_loopback = master is not None and HOST in master
         yield Where(master, LOOPBACK if on_loopback else {})
 
 

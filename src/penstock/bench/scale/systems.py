@@ -18,7 +18,7 @@ from penstock.spark.session import spark_session
 UI: Mapping[str, str] = {
     "spark.ui.enabled": "true",
     "spark.ui.port": "0",
-    "spark.sql.ui.retainedExecutions": "20000",
+    "spark.sql.ui.retainedExecutions": "5000",
 }
 """All systems have Spark's status page, which says how many files jobs read."""
 

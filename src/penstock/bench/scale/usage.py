@@ -1,7 +1,7 @@
 """CPU time of the driver's and the executors' processes, and the files that Spark's jobs read."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import psutil
@@ -66,24 +66,25 @@ class FileScans:
         self._next = 0
 
     def since_last(self) -> int | None:
-        """Return the files that jobs read since the last call; None if the page does not say."""
+        """Return the files that jobs read since the last call; None if the page does not know all jobs."""
         try:
-            executions = list(self._executions())
+            first = self._page(0, 1)
+            if first and first[0]["id"] != 0:  # Spark has forgotten the oldest
+                return None
+            return sum(files_read(each) for each in self._new())
         except (OSError, ValueError):
             return None
-        new = [each for each in executions if each["id"] >= self._next]
-        self._next = max((each["id"] + 1 for each in executions), default=self._next)
-        return sum(files_read(each) for each in new)
 
-    def _executions(self) -> Iterable[dict[str, Any]]:
-        offset = 0
-        while True:
-            options = f"details=true&planDescription=false&offset={offset}&length={_PAGE}"
-            page = json_page(f"{self._address}?{options}")
+    def _new(self) -> Iterator[dict[str, Any]]:
+        """Yield the executions that were not seen before; their numbers have no gaps."""
+        while page := self._page(self._next, _PAGE):
             yield from page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+            self._next += len(page)
+
+    def _page(self, offset: int, length: int) -> list[dict[str, Any]]:
+        options = f"details=true&planDescription=false&offset={offset}&length={length}"
+        found: list[dict[str, Any]] = json_page(f"{self._address}?{options}")
+        return found
 
 
 def files_read(execution: dict[str, Any]) -> int:

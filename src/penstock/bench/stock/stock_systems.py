@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.bench.loopback import LOOPBACK
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import WATERMARK
 from penstock.bench.stock.workload import StockWorkload
@@ -25,8 +26,6 @@ def stock_session(
         SparkSession.builder.master(master)
         .appName("penstock-bench")
         .config("spark.driver.memory", heap)
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
@@ -34,7 +33,8 @@ def stock_session(
         .config("spark.sql.streaming.noDataMicroBatches.enabled", "false")
         .config("spark.scheduler.mode", "FAIR" if fair else "FIFO")
     )
-    for key, value in (settings or {}).items():
+    loopback = LOOPBACK if master.startswith("local") else {}
+    for key, value in {**loopback, **(settings or {})}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

@@ -121,8 +121,8 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     console.print(f"\n{in_words(found['machine'])}; {found['master']}", highlight=False)
     console.print(
         "s: seconds of a drain, median; ±: half of the range; ×: Penstock's speed ÷ this system's. CPU seconds "
-        "per million rows: py of the driver's Python, java of its Java, exec of executors elsewhere. driver: bytes "
-        "through the driver ÷ input; scans: of each file; memory: peak of the driver's Python."
+        "per million rows: py of the driver's Python, java of its Java, exec of executors elsewhere. driver: "
+        "bytes through the driver ÷ input; scans: of each file; memory: peak of the driver's Python."
     )
 
 
