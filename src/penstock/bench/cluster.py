@@ -25,6 +25,7 @@ import pyspark
 
 from penstock.bench.loopback import HOST, LOOPBACK, json_page
 from penstock.bench.processes import children
+from penstock.bench.watchdog import Watchdog
 from penstock.errors import RunError
 from penstock.spark.java import check_java
 
@@ -52,6 +53,7 @@ class StandaloneCluster:
         self._masters: list[Daemon] = []
         self._workers: list[Daemon] = []
         self._started = 0
+        self._watchdog = Watchdog()
 
     def start(self, workers: int) -> None:
         """Start the master and the workers; return when the master knows them."""
@@ -102,6 +104,7 @@ class StandaloneCluster:
     def stop(self) -> None:
         """End all processes."""
         _kill([*self._masters, *self._workers])
+        self._watchdog.dismiss()
 
     def _start_worker(self) -> Daemon:
         self._started += 1
@@ -116,7 +119,7 @@ class StandaloneCluster:
         environment |= {"SPARK_DAEMON_MEMORY": _DAEMON_MEMORY, "SPARK_LOCAL_DIRS": str(self._folder / "local")}
         command = [str(spark_home / "bin" / "spark-class"), main_class, "--host", HOST]
         with self._log(name).open("wb") as log:
-            return subprocess.Popen(
+            daemon = subprocess.Popen(
                 [*command, "--port", "0", "--webui-port", "0", *options],
                 env=environment,
                 cwd=self._folder,
@@ -125,6 +128,8 @@ class StandaloneCluster:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for whoever uses the cluster
             )
+        self._watchdog.watch(daemon.pid)
+        return daemon
 
     def _log(self, name: str) -> Path:
         return self._folder / f"{name}.log"
