@@ -13,6 +13,7 @@ import sqlglot
 from penstock.plan.steps import ARRIVAL, TIME, Join, Lookup, Project, Select, seq
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
+from penstock.runtime.rows.job_input import InputRows, WindowRows
 from penstock.runtime.work import Outcome, Work
 
 # Spark's types as DuckDB spells them, where they differ.
@@ -32,6 +33,31 @@ def next_job(engine: Engine, now_us: int) -> Job | None:
     """Return the job that the policy runs next; None if nothing can run."""
     units = engine.choose(now_us)
     return engine.take(units) if units else None
+
+
+def all_of(taken: InputRows) -> pa.Table:
+    """Return resident and stored rows as one table."""
+    tables = [] if taken.table is None else [taken.table]
+    return pa.concat_tables([*tables, *(each.table() for each in taken.stored)], promote_options="default")
+
+
+def all_of_window(window: WindowRows) -> pa.Table:
+    """Return the rows of a window as one table, with the expiries of stored rows."""
+    tables = [window.table]
+    for each in window.stored:
+        rows = each.table()
+        if window.expiries is not None:
+            known = dict(zip(*(window.expiries.column(i).to_pylist() for i in range(2)), strict=True))
+            times = [known.get(number) for number in rows.column("__seq0").to_pylist()]
+            rows = rows.append_column("__x", pa.array(times, pa.int64()))
+        after = [
+            (t, n) >= (window.low, window.low_sequence)
+            and t <= window.high
+            and window.start <= n < (window.end or n + 1)
+            for t, n in zip(rows.column("__t").to_pylist(), rows.column("__seq0").to_pylist(), strict=True)
+        ]
+        tables.append(rows.filter(pa.array(after, pa.bool_())).select(window.table.column_names))
+    return pa.concat_tables(tables)
 
 
 class Duck:
@@ -61,7 +87,7 @@ class _Job:
         work, network = self.work, self.work.plan.network
         arriving: dict[tuple[str, int], list[pa.Table]] = defaultdict(list)
         for edge, table in work.takes.items():
-            arriving[edge.target, edge.port].append(self.entry(edge, table))
+            arriving[edge.target, edge.port].append(self.entry(edge, all_of(table)))
         roots = {query.root for query in network.queries}
         rows, taken, made, by_port = {}, {}, {}, {}
         for operator in network.operators:
@@ -134,7 +160,7 @@ class _Job:
         for other, each in enumerate(join.ports):
             if other == port:
                 continue
-            found = self.work.probes[name, port, other]
+            found = all_of_window(self.work.probes[name, port, other])
             for step in each.path:
                 found = self.simple(self.work.plan.steps[step], found)
             tables[f"p{other}"] = found

@@ -1,7 +1,13 @@
 """The engine on random scripts, data and interleavings, with DuckDB for the jobs: results equal the oracle's."""
 
+from functools import partial
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,10 +16,14 @@ from penstock.language import Script
 from penstock.plan.columns import hidden_in
 from penstock.plan.steps import Join
 from penstock.policies import POLICIES, Exhaustive, Limited
+from penstock.runtime import file_admission
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
 from penstock.runtime.group_rows import split
 from penstock.runtime.result_limits import ResultLimits
+from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.runtime.rows.time_index import TimeIndexBuilder
+from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 from tests.oracle.datafiles import arrow_table
 from tests.oracle.generator import cases, with_variants
 from tests.oracle.model import column_list
@@ -29,8 +39,9 @@ POLICY = st.sampled_from(RUNNABLE + MORE)
 class Drive:
     """Lets one thing after another happen to an engine, as a random generator says."""
 
-    def __init__(self, case, random: Random, policy: str) -> None:
-        self.case, self.random = case, random
+    def __init__(self, case, random: Random, policy: str, folder: Path) -> None:
+        self.case, self.random, self.folder = case, random, folder
+        self.stored = random.choice([0.0, 0.5, 1.0])
         definitions = [
             f"CREATE STREAM {s.name} ({column_list(s.columns)}) FROM files WITH "
             f"(path = 'x', format = 'json', timestamp = 'ts', lateness = '{s.lateness_us} us');"
@@ -61,7 +72,23 @@ class Drive:
         count = self.random.randrange(1, 12)
         part, self.rows[name] = self.rows[name].slice(0, count), self.rows[name].slice(count)
         if part.num_rows:
-            self.engine.admit(name, Arrived(part, self.now), self.random.randrange(1, 12))
+            self.engine.admit(name, self.arrived(name, part), self.random.randrange(1, 12))
+
+    def arrived(self, name: str, part: pa.Table) -> Arrived | ArrivedFiles:
+        """Let rows arrive in memory, or in files in which they stay."""
+        if self.random.random() >= self.stored:
+            return Arrived(part, self.now)
+        segments = []
+        while part.num_rows:
+            count = self.random.randrange(1, 12)
+            path = self.folder / f"{name}-{len(list(self.folder.iterdir()))}.parquet"
+            pq.write_table(part.slice(0, count), path, row_group_size=self.random.randrange(1, 8))
+            stream, footer = self.script.streams[name], Footer.of(path)
+            self.names = names_in(footer, stream.columns)
+            assert self.names is not None
+            segments.append(segment_of(path, footer, stream, self.names))
+            part = part.slice(count)
+        return ArrivedFiles(tuple(segments), self.now, self.names)
 
     def end_stream(self) -> None:
         name = self.random.choice(list(self.rows))
@@ -157,7 +184,12 @@ class Drive:
 def check(case, seed: int, policy: str, variants: int = 1) -> None:
     random = Random(seed)
     case = with_variants(case, random, variants)
-    drive = Drive(case, random, policy)
+    small_blocks = partial(TimeIndexBuilder, random.choice([1, 3, 4096]))
+    with TemporaryDirectory() as folder, patch.object(file_admission, "TimeIndexBuilder", small_blocks):
+        run(Drive(case, random, policy, Path(folder)), case, random, policy, seed)
+
+
+def run(drive: Drive, case, random: Random, policy: str, seed: int) -> None:
     begun = random.random()
     if begun < 0.4:
         drive.begin()

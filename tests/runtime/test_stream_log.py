@@ -11,6 +11,7 @@ from penstock.language.types import ColumnType
 from penstock.plan.columns import stamped
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.queues import Queue
+from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.stream_log import StreamLog
 
 
@@ -19,7 +20,7 @@ def chunk(*times: int, first: int = 0, number: int = 1, arrival: int = 0) -> Chu
     count = len(times)
     table = pa.table({"v": pa.array(range(first, first + count), pa.int32())})
     numbers = np.arange(first, first + count)
-    return Chunk(stamped(table, numbers, np.array(times), np.full(count, arrival)), number)
+    return Chunk.of(stamped(table, numbers, np.array(times), np.full(count, arrival)), number)
 
 
 def log(*chunks: Chunk, lateness: int = 0) -> StreamLog:
@@ -27,7 +28,8 @@ def log(*chunks: Chunk, lateness: int = 0) -> StreamLog:
     return StreamLog(stream, list(chunks))
 
 
-def values(table: pa.Table) -> list[int]:
+def values(rows) -> list[int]:
+    table = rows.table if isinstance(rows, WindowRows) else rows
     return table.column("v").to_pylist()
 
 
@@ -77,27 +79,27 @@ def test_a_row_window_says_when_each_row_leaves_it():
     stream = log(chunk(1, 2, 5), chunk(6, 9, first=3))
     found = stream.window(ROWS_2, 6, 6, ["v"])
     assert values(found) == [1, 2, 3]
-    assert found.column("__x").to_pylist() == [6, 9, None]
+    assert found.table.column("__x").to_pylist() == [6, 9, None]
 
 
 def test_rows_outside_a_querys_range_do_not_exist():
     stream = log(chunk(1, 2, 5), chunk(6, 9, first=3))
     found = stream.window(ROWS_2, 6, 9, ["v"], start=2, end=4)
     assert values(found) == [2, 3]
-    assert found.column("__x").to_pylist() == [None, None]
+    assert found.table.column("__x").to_pylist() == [None, None]
 
 
 def test_with_lateness_a_row_window_counts_by_time():
     stream = log(chunk(1, 5, 2), chunk(6, first=3), lateness=10)
     found = stream.window(ROWS_2, 6, 6, ["v"])
     assert values(found) == [2, 1, 3]  # of times 2, 5, 6; times below 6 are 1, 2, 5, the last two of them 2 and 5
-    assert found.column("__x").to_pylist() == [6, None, None]
+    assert found.table.column("__x").to_pylist() == [6, None, None]
 
 
 def test_an_empty_log_has_the_columns():
     found = log().window(ROWS_2, 0, 10, ["v"])
     assert found.num_rows == 0
-    assert found.column_names == ["v", "__seq0", "__t", "__a", "__x"]
+    assert found.table.column_names == ["v", "__seq0", "__t", "__a", "__x"]
 
 
 @pytest.mark.parametrize(

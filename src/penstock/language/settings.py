@@ -61,6 +61,12 @@ def _truth(value: Value) -> bool:
     return value
 
 
+def _rows(value: Value) -> str:
+    if value not in ("auto", "resident", "stored"):
+        raise ValueError("must be 'auto', 'resident' or 'stored'")
+    return str(value)
+
+
 def _roll(value: Value) -> str:
     Roll.of(value)
     return str(value)
@@ -93,6 +99,10 @@ SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
         "how often results are published to the queries' folders: by default '5 s'; 0: at the end",
     ),
     "roll": (_roll, "when a result file is closed: at a size, an age or both; by default '64MB'"),
+    "rows": (
+        _rows,
+        "where rows are: 'resident' in the driver, 'stored' in files that executors read; by default 'auto'",
+    ),
     "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, such as '100 ms'"),
 }
 

@@ -72,7 +72,12 @@ def typed(table: pa.Table, columns: Iterable[Column]) -> pa.Table:
 
 def is_hidden(name: str) -> bool:
     """Whether a column is one of Penstock's hidden columns."""
-    return name in (TIME, ARRIVAL, MEMBER) or (name.startswith("__seq") and name[5:].isdigit())
+    return name in (TIME, ARRIVAL, MEMBER) or is_sequence(name)
+
+
+def is_sequence(name: str) -> bool:
+    """Whether a column has the sequence numbers of a stream."""
+    return name.startswith("__seq") and name[5:].isdigit()
 
 
 def hidden_in(table: pa.Table) -> list[str]:

@@ -1,63 +1,83 @@
-"""`Chunk`: rows that came together, with their times and arrivals."""
+"""`Chunk`: rows that came together. Its numbers are in the driver; its rows are resident or stored."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 
-from penstock.plan.columns import Micros, numbers
-from penstock.plan.steps import ARRIVAL, TIME
+from penstock.plan.columns import is_sequence, numbers
+from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.rows.stored import StoredRows
+
+Place = ResidentRows | StoredRows
+"""Where rows are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """Rows that came together; `number` is the order in which chunks came."""
 
-    table: pa.Table
+    place: Place
     number: int
 
-    @cached_property
-    def times(self) -> Micros:
-        """The times of the rows, in microseconds."""
-        return numbers(self.table, TIME)
+    @classmethod
+    def of(cls, table: pa.Table, number: int) -> "Chunk":
+        """Return a chunk of resident rows."""
+        return cls(ResidentRows(table), number)
 
-    @cached_property
+    @property
+    def is_stored(self) -> bool:
+        """Whether executors read the rows from files."""
+        return isinstance(self.place, StoredRows)
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows; they must be resident."""
+        assert isinstance(self.place, ResidentRows)
+        return self.place.table
+
+    @property
     def first_time(self) -> int:
-        """The earliest time."""
-        return int(self.times.min())
+        """The earliest time, or a lower bound of it."""
+        return self.place.first_time
 
-    @cached_property
+    @property
     def last_time(self) -> int:
-        """The latest time."""
-        return int(self.times.max())
+        """The latest time, or an upper bound of it."""
+        return self.place.last_time
 
-    @cached_property
+    @property
+    def first_sequences(self) -> list[int]:
+        """The lowest sequence number of each stream of which the rows are made."""
+        if isinstance(self.place, StoredRows):
+            return [self.place.first_sequence]
+        names = sorted(name for name in self.table.column_names if is_sequence(name))
+        return [int(numbers(self.table, name).min()) for name in names]
+
+    @property
     def arrival(self) -> int:
         """The arrival of the row that has waited longest."""
-        return int(numbers(self.table, ARRIVAL).min())
+        return self.place.arrival
 
-    @cached_property
+    @property
     def mean_arrival(self) -> float:
         """When the rows arrived, on average."""
-        return float(numbers(self.table, ARRIVAL).mean())
+        return self.place.mean_arrival
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self.table.num_rows)
+        return self.place.rows
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         """Bytes of the rows."""
-        return int(self.table.nbytes)
+        return self.place.bytes
 
     def ready(self, bound: float) -> int:
         """Return how many rows precede the first with a time above the bound."""
-        if self.last_time <= bound:
-            return self.rows
-        return int(np.argmax(self.times > bound))
+        return self.place.ready(bound)
 
     def cut(self, rows: int) -> tuple["Chunk", "Chunk"]:
         """Return the first rows and the rest."""
-        return Chunk(self.table.slice(0, rows), self.number), Chunk(self.table.slice(rows), self.number)
+        first, rest = self.place.cut(rows)
+        return Chunk(first, self.number), Chunk(rest, self.number)

@@ -12,6 +12,7 @@ from penstock.plan.steps import ARRIVAL
 from penstock.runtime.group_rows import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.recorder import Recorder
+from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import Outcome
 
@@ -44,7 +45,7 @@ def queue_rows(state: RuntimeState, finished: FinishedJob, recorder: Recorder) -
     for name, table in finished.outcome.rows.items():
         staying = [edge for edge in work.plan.network.out_edges.get(name, ()) if edge not in work.through]
         if staying and table.num_rows:
-            chunk = state.chunk(table)
+            chunk = state.chunk(ResidentRows(table))
             recorder.queued(name, chunk, is_stream=False)
             for edge in chain.from_iterable(map(finished.job.onward, staying)):
                 if edge in state.queues:

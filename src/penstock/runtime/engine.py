@@ -12,9 +12,11 @@ from penstock.plan.weights import weighed_network
 from penstock.policies import Policy, Service, Unit, policy_named
 from penstock.runtime import join_progress
 from penstock.runtime.admission import Admitted, Arrived, admitted
+from penstock.runtime.chunk import Place
 from penstock.runtime.commit import FinishedJob, emit_results, queue_rows
 from penstock.runtime.cost_model import CostModel
 from penstock.runtime.dispatch import Dispatcher
+from penstock.runtime.file_admission import admitted_files
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.job_rows import JobRows
 from penstock.runtime.query_lifecycle import QueryLifecycle
@@ -22,6 +24,8 @@ from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.result_limits import ResultLimits
+from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.rows.segment import ArrivedFiles
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.unit_state import MOST_ROWS, UnitStates
@@ -179,13 +183,20 @@ class Engine:
 
     # Arrivals ---------------------------------------------------------------------------------------------
 
-    def admit(self, stream: str, arrived: Arrived, chunk_rows: int) -> Admitted:
-        """Number arrived rows, reject late and malformed ones, drop some, and queue the rest in chunks."""
+    def admit(self, stream: str, arrived: Arrived | ArrivedFiles, chunk_rows: int) -> Admitted:
+        """Number arrived rows, reject late and malformed ones, drop some, and queue the rest in chunks.
+
+        The rows of files stay there. They are one chunk: a part of a file cannot be read without the rest.
+        """
         log = self.state.streams[stream]
-        passed = admitted(log.definition, arrived, log.next_sequence, log.newest, log.box)
+        number = admitted_files if isinstance(arrived, ArrivedFiles) else admitted
+        passed = number(log.definition, arrived, log.next_sequence, log.newest, log.box)  # type: ignore[arg-type]
         log.advance(passed)
-        for start in range(0, passed.rows.num_rows, chunk_rows):
-            chunk = self.state.chunk(passed.rows.slice(start, chunk_rows))
+        places: list[Place] = [passed.stored] if passed.stored else []
+        starts = range(0, passed.rows.num_rows, chunk_rows)
+        places += [ResidentRows(passed.rows.slice(start, chunk_rows)) for start in starts]
+        for place in places:
+            chunk = self.state.chunk(place)
             self.recorder.queued(stream, chunk, is_stream=True)
             for edge in self.plan.network.out_edges.get(stream, ()):
                 self.state.queues[edge].put(chunk)

@@ -14,6 +14,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import Lookup, seq
 from penstock.plan.template import MEMBER
 from penstock.runtime.query_state import QueryState
+from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.work import Work
 
 
@@ -85,13 +86,13 @@ def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
             yield whose.dictionary[int(places[order[first]])].as_py(), ordered.slice(first, end - first)
 
 
-def of_members(plan: Plan, edge: Edge, rows: pa.Table) -> pa.Table:
+def of_members(plan: Plan, edge: Edge, rows: InputRows) -> InputRows:
     """Return the rows that wait at an edge, without those of members that have left their group."""
     step = plan.steps.get(edge.source)
     if not (isinstance(step, Lookup) and step.table.is_constants):
         return rows
     group = plan.groups[step.table.name]
-    return rows if len(group.names) == group.used else _only(rows, step.named(MEMBER), list(group.names))
+    return rows if len(group.names) == group.used else _taken(rows, step.named(MEMBER), list(group.names))
 
 
 def restricted(work: Work, group: Group, members: Collection[str]) -> Work:
@@ -105,8 +106,14 @@ def restricted(work: Work, group: Group, members: Collection[str]) -> Work:
         step = work.plan.steps.get(edge.source)
         takes[edge] = rows
         if isinstance(step, Lookup) and step.table.name == group.name:
-            takes[edge] = _only(rows, step.named(MEMBER), left)
+            takes[edge] = _taken(rows, step.named(MEMBER), left)
     return replace(work, constants=constants, takes=takes)
+
+
+def _taken(rows: InputRows, column: str, members: list[int]) -> InputRows:
+    """Return rows that wait behind a group's constants, only those of these members; they are resident."""
+    assert not rows.stored
+    return rows if rows.table is None else InputRows(_only(rows.table, column, members))
 
 
 def _only(table: pa.Table, column: str, members: list[int]) -> pa.Table:

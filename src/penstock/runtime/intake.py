@@ -112,8 +112,8 @@ class Intake:
         some = False
         for arrived in source.poll(now_us, most_rows):
             passed = self._engine.admit(name, arrived, self._options.chunk_rows)
-            some = some or bool(arrived.rows.num_rows)
-            for text in self._engine.recorder.admitted(name, arrived.rows.num_rows, passed):
+            some = some or bool(arrived.count)
+            for text in self._engine.recorder.admitted(name, arrived.count, passed):
                 self._on_event(text)
             if passed.rejected.num_rows:
                 for sink in self._sinks:

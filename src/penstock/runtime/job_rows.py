@@ -15,6 +15,7 @@ from penstock.runtime.job import Job
 from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
+from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import MOST_ROWS, Taken, UnitStates, most_results, rows_of, tasks_of
 from penstock.runtime.work import Outcome, Work
@@ -95,14 +96,12 @@ class JobRows:
 
     def _work(self, taken: Mapping[Edge, tuple[Chunk, ...]], through: frozenset[Edge], partitions: int) -> Work:
         state = self._state
-        together: dict[tuple[int, ...], pa.Table] = {}  # units that take the same rows are given one table
+        together: dict[tuple[int, ...], InputRows] = {}  # units that take the same rows are given one value
         takes = {}
         for edge, chunks in taken.items():
             key = tuple(map(id, chunks))
             if key not in together:
-                # Chunks from before a query that reads more columns lack them, and it drops their rows.
-                tables = [chunk.table for chunk in chunks]
-                together[key] = pa.concat_tables(tables, promote_options="default")
+                together[key] = InputRows.of(chunks)
             takes[edge] = of_members(state.plan, edge, together[key])
         probes, spans = probed_windows(state.plan, state.wanted, state.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}

@@ -9,6 +9,7 @@ from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
 from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US, IN_FLIGHT, MEMORY, POLICY, PUBLISH_US, QUANTUM_US
 from penstock.runtime.memory_sizes import buffer_bytes, check_memory
+from penstock.runtime.rows.place_choice import RowsSetting
 from penstock.runtime.script_checks import check_script, policy_settings
 
 
@@ -38,6 +39,8 @@ class RunOptions:
     optimize: bool
     buffer_bytes: int
     """Bytes that one source may read ahead."""
+    rows: RowsSetting = "auto"
+    """Where rows are."""
 
     @classmethod
     def of(
@@ -76,6 +79,7 @@ class RunOptions:
             groups=settings.get("groups", True),
             optimize=settings.get("optimize", True),
             buffer_bytes=buffer_bytes(memory, len(script.streams)),
+            rows=settings.get("rows", "auto"),
         )
         if found.has_memory_limit:
             found.check_memory(script, memory)

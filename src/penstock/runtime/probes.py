@@ -16,6 +16,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.reach import joins_from
 from penstock.plan.steps import Columns, Join
 from penstock.runtime.chunk import Chunk
+from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.stream_log import StreamLog
 
 KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
@@ -37,7 +38,7 @@ class _Probing:
             self.high = max(self.high, chunk.last_time)
 
     def column(self, name: str) -> pa.ChunkedArray | None:
-        if any(name not in chunk.table.column_names for chunk in self.chunks):
+        if any(chunk.is_stored or name not in chunk.table.column_names for chunk in self.chunks):
             return None
         return pa.chunked_array([array for chunk in self.chunks for array in chunk.table.column(name).chunks])
 
@@ -48,7 +49,7 @@ def probed_windows(
     streams: Mapping[str, StreamLog],
     taken: Mapping[Edge, Iterable[Chunk]],
     through: frozenset[Edge],
-) -> tuple[dict[tuple[str, int, int], pa.Table], dict[tuple[str, int], float]]:
+) -> tuple[dict[tuple[str, int, int], WindowRows], dict[tuple[str, int], float]]:
     """Return, for every join that a job reaches, port of its rows and other port, the rows of the other's window.
 
     And for every join and port, over how many seconds the rows spread that probe.
@@ -57,10 +58,10 @@ def probed_windows(
     for entry, chunks in taken.items():
         for edge in joins_from(plan, entry, through):
             probing[edge].add(chunks)
-    found: dict[tuple[str, int, int], pa.Table] = {}
+    found: dict[tuple[str, int, int], WindowRows] = {}
     for edge, rows in probing.items():
         join = plan.join(edge.target)
-        at_hand: dict[int, _Probing | pa.Table] = {edge.port: rows}
+        at_hand: dict[int, _Probing | WindowRows] = {edge.port: rows}
         for other in join.order_from(edge.port):
             port = join.ports[other]
             columns = _wanted_at(plan, wanted, edge, port.stream, other, port.path)
@@ -72,7 +73,7 @@ def probed_windows(
 
 
 def _keys(
-    join: Join, other: int, columns: Iterable[str], at_hand: Mapping[int, "_Probing | pa.Table"]
+    join: Join, other: int, columns: Iterable[str], at_hand: Mapping[int, "_Probing | WindowRows"]
 ) -> dict[str, pa.ChunkedArray]:
     """Return the values that columns of a window may have to match the rows of other ports."""
     keys: dict[str, pa.ChunkedArray] = {}
@@ -85,10 +86,10 @@ def _keys(
     return keys
 
 
-def _column(rows: "_Probing | pa.Table", name: str) -> pa.ChunkedArray | None:
+def _column(rows: "_Probing | WindowRows", name: str) -> pa.ChunkedArray | None:
     if isinstance(rows, _Probing):
         return rows.column(name)
-    return rows.column(name) if name in rows.column_names else None
+    return rows.table.column(name) if not rows.stored and name in rows.table.column_names else None
 
 
 def _wanted_at(

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from penstock.errors import RunError
 from penstock.language.statements import QueryDef
 from penstock.network import Edge
-from penstock.plan.columns import hidden_in, numbers
 from penstock.plan.plan import MayGroup, Plan
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
@@ -97,12 +96,11 @@ class QueryLifecycle:
             if edge.target not in operators:
                 continue
             for chunk in queue.chunks:
-                columns = [name for name in hidden_in(chunk.table) if name.startswith("__seq")]
-                if len(columns) == len(streams) > 1:
+                firsts = chunk.first_sequences
+                if len(firsts) == len(streams) > 1:
                     ends = [query.ends[name] for name in streams]
                 else:
                     ends = [query.ends[self._stream_at(edge)]]
-                firsts = [int(numbers(chunk.table, each).min()) for each in sorted(columns)]
                 if all(first < end for first, end in zip(firsts, ends, strict=False)):
                     return True
         return False

@@ -158,8 +158,10 @@ class Recorder:
         """Count rows of a stream after admission; return messages about rejected ones."""
         counts = self.streams[stream]
         counts.rows += offered
-        counts.kept += passed.rows.num_rows
-        counts.bytes += passed.rows.nbytes
+        kept = passed.kept
+        if kept is not None:
+            counts.kept += kept.rows
+            counts.bytes += kept.bytes
         return counts.rejections.take(passed.rejected) if passed.rejected.num_rows else []
 
     def queued(self, source: str, chunk: Chunk, *, is_stream: bool) -> None:

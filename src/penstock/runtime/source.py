@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from penstock.runtime.admission import Arrived
+from penstock.runtime.rows.segment import ArrivedFiles
 
 
 class Source(Protocol):
@@ -14,7 +15,7 @@ class Source(Protocol):
     buffer_bytes: int
     """Bytes that the source may read ahead; 0 if it does not."""
 
-    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
+    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived | ArrivedFiles]:
         """Return the rows that have come by now, in order; about as many as asked for, or none."""
         ...
 

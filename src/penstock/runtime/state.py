@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-import pyarrow as pa
-
 from penstock.language.statements import StreamDef
 from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Columns, Join
-from penstock.runtime.chunk import Chunk
+from penstock.runtime.chunk import Chunk, Place
 from penstock.runtime.job import Job
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
@@ -48,10 +46,10 @@ class RuntimeState:
                 for port, each in enumerate(step.ports):
                     self.windows.setdefault(each.stream, []).append((name, port))
 
-    def chunk(self, table: pa.Table) -> Chunk:
+    def chunk(self, place: Place) -> Chunk:
         """Return rows as the next chunk."""
         self._chunks += 1
-        return Chunk(table, self._chunks)
+        return Chunk(place, self._chunks)
 
     def copy_queue(self, old: Edge, new: Edge) -> None:
         """Give an edge the rows of another, also those that jobs in flight will return."""

@@ -15,10 +15,10 @@ from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.admission import Admitted
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.lateness import watermark_of
+from penstock.runtime.rows.job_input import WindowRows
+from penstock.runtime.rows.row_window import EXPIRES, row_window
+from penstock.runtime.rows.stored import StoredRows
 from penstock.shedding.drop_box import DropBox
-
-EXPIRES = "__x"
-"""The time from which a row is outside a row window: that of the row n later in its stream."""
 
 
 @dataclass
@@ -60,8 +60,8 @@ class StreamLog:
         """Take the sequence number, the newest time and the dropped rows after an admission."""
         self.next_sequence, self.newest = passed.next_sequence, passed.newest
         self.box.dropped += passed.dropped
-        if self.oldest is None and passed.rows.num_rows:
-            self.oldest = int(numbers(passed.rows, TIME).min())
+        if self.oldest is None and passed.kept is not None:
+            self.oldest = passed.kept.first_time
 
     @property
     def span_s(self) -> float:
@@ -91,8 +91,7 @@ class StreamLog:
         """The share that the drop box kept of the rows among which the held ones are."""
         if not self.chunks:
             return self.box.keep
-        first, last = self.chunks[0].table, self.chunks[-1].table
-        return self.box.mean(int(numbers(first, seq(0))[0]), int(numbers(last, seq(0))[-1]) + 1)
+        return self.box.mean(self.chunks[0].place.first_sequence, self.chunks[-1].place.end_sequence)
 
     def newest_rows(self, count: int) -> pa.Table | None:
         """Return the newest rows held for windows, at most so many; None if there are none."""
@@ -101,9 +100,14 @@ class StreamLog:
         for chunk in reversed(self.chunks):
             if missing <= 0:
                 break
-            newest.append(chunk.table.slice(max(chunk.rows - missing, 0)))
-            missing -= chunk.rows
+            rows = chunk.place.sample_rows if isinstance(chunk.place, StoredRows) else chunk.table
+            newest.append(rows.select(self._names).slice(max(rows.num_rows - missing, 0)))
+            missing -= rows.num_rows
         return pa.concat_tables(newest) if newest else None
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [column.name for column in self.definition.columns]
 
     def window(
         self,
@@ -114,14 +118,34 @@ class StreamLog:
         start: int = 0,
         end: int | None = None,
         keys: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> pa.Table:
+    ) -> WindowRows:
         """Return the rows that a row with a time between `low` and `high` can find in the window.
 
         They carry the column ``__x`` if it is a row window. Rows before number `start` and from `end` on do
-        not exist. Rows without one of the values that `keys` have for a column are left out.
+        not exist. Resident rows without one of the values that `keys` have for a column are left out.
         """
         back = low - window.size if window.kind == "range" else -math.inf
         chunks = [chunk for chunk in self.chunks if chunk.last_time >= back]
+        if window.kind == "rows" and any(chunk.is_stored for chunk in chunks):
+            return row_window(self, chunks, window.size, low, high, columns, start, end)
+        resident = [chunk for chunk in chunks if not chunk.is_stored]
+        table = matching(self._resident(window, resident, low, high, columns, start, end), keys or {})
+        stored = tuple(
+            chunk.place for chunk in chunks if isinstance(chunk.place, StoredRows) and chunk.first_time <= high
+        )
+        return WindowRows(table, stored, int(back) if stored else None, 0, high, start, end)
+
+    def _resident(
+        self,
+        window: WindowDef,
+        chunks: list[Chunk],
+        low: int,
+        high: int,
+        columns: Iterable[str],
+        start: int,
+        end: int | None,
+    ) -> pa.Table:
+        """Return the resident rows of a window; of a row window, all rows are resident."""
         if not chunks:
             return self._with_expiry(self.empty(columns), window, np.empty(0, np.int64), 0, 0)
         names = [*columns, seq(0), TIME, ARRIVAL]
@@ -136,10 +160,10 @@ class StreamLog:
             table, times = table.take(pa.array(order)), times[order]
         stop = int(np.searchsorted(times, high, side="right"))
         if window.kind == "range":
-            first = int(np.searchsorted(times, back, side="left"))
+            first = int(np.searchsorted(times, low - window.size, side="left"))
         else:
             first = max(0, int(np.searchsorted(times, low, side="left")) - window.size)
-        return matching(self._with_expiry(table, window, times, first, stop), keys or {})
+        return self._with_expiry(table, window, times, first, stop)
 
     def empty(self, columns: Iterable[str]) -> pa.Table:
         """Return no rows, with these columns of the stream and Penstock's own."""
@@ -164,9 +188,15 @@ class StreamLog:
         lasts = np.array([chunk.last_time for chunk in self.chunks])
         if window.kind == "range":
             passed = lasts < low - window.size
+        elif any(chunk.is_stored for chunk in self.chunks):
+            # The same as below by the times of chunks alone: some chunks stay longer than they must
+            firsts = np.array([chunk.first_time for chunk in self.chunks])
+            counts = np.array([chunk.rows for chunk in self.chunks])
+            after = np.array([counts[firsts <= last].sum() for last in lasts])
+            passed = counts[lasts < low].sum() - after >= window.size
         else:
             # A chunk is pushed out by rows after its last one and before any row that may still probe
-            times = np.concatenate([chunk.times for chunk in self.chunks])
+            times = np.concatenate([numbers(chunk.table, TIME) for chunk in self.chunks])
             if self.definition.lateness_us:
                 times.sort()
             before = np.searchsorted(times, low, side="left")

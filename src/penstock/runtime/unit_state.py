@@ -114,9 +114,12 @@ def most_results(served: UnitState, taken: Taken, work: Work, *, by_keys: bool =
             there = {each: window for each, window in windows.items() if window is not None}
             if len(there) < len(others):
                 continue  # the job stops before this join
-            if by_keys:
+            in_memory = not any(chunk.is_stored for chunk in chunks) and not any(
+                window.stored for window in there.values()
+            )
+            if by_keys and in_memory:
                 rows = pa.concat_tables([chunk.table for chunk in chunks])
-                found += most_combinations(join, edge.port, rows, there)
+                found += most_combinations(join, edge.port, rows, {at: each.table for at, each in there.items()})
             else:
                 found += sum(chunk.rows for chunk in chunks) * prod(window.num_rows for window in there.values())
     return found * served.size

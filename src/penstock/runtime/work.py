@@ -9,6 +9,7 @@ from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Columns
 from penstock.runtime.result_limits import Limit
+from penstock.runtime.rows.job_input import InputRows, WindowRows
 
 PARTITION_ROWS = 50_000
 """Rows of a window that one task reads."""
@@ -22,9 +23,9 @@ class Work:
     """
 
     plan: Plan
-    takes: Mapping[Edge, pa.Table]
+    takes: Mapping[Edge, InputRows]
     through: frozenset[Edge]
-    probes: Mapping[tuple[str, int, int], pa.Table] = field(default_factory=dict)
+    probes: Mapping[tuple[str, int, int], WindowRows] = field(default_factory=dict)
     wanted: Mapping[Edge, Columns] = field(default_factory=dict)
     constants: Mapping[str, pa.Table] = field(default_factory=dict)
     """The table of constants of each group, by its name."""
@@ -34,6 +35,8 @@ class Work:
     """The operators whose output is returned; None: all that have one."""
     spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """For every join and port, the seconds of stream time that the probing rows span."""
+    numbered: bool = True
+    """Whether sequence numbers matter: to a join, to what waits further on, or to a query's start or end."""
     limit: Limit | None = None
     """How many results the job may make; None: it cannot make too many."""
 

@@ -15,6 +15,7 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.listeners import Listeners
 from penstock.runtime.loop import Runtime
 from penstock.runtime.options import RunOptions
+from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
@@ -37,6 +38,7 @@ class SparkBackend:
         self, script: Script, spark: SparkSession, scratch: Path, options: RunOptions, listeners: Listeners
     ) -> None:
         self._spark = spark
+        self._places = PlaceChoice(options.rows)
         self._context = SourceContext(
             spark,
             script.folder,
@@ -47,6 +49,7 @@ class SparkBackend:
             scratch,
             listeners.on_event,
             options.buffer_bytes,
+            self._places,
         )
         if script.tables:
             what = "table" if len(script.tables) == 1 else "tables"
@@ -58,7 +61,7 @@ class SparkBackend:
 
     def run(self, work: Work) -> Outcome:
         """Run some work as one Spark job."""
-        return JobBuilder(self._frames, work).run()
+        return JobBuilder(self._frames, work, self._places).run()
 
     def open_source(self, stream: StreamDef) -> Source:
         """Open the source of a stream; raise `RunError` if that is impossible."""

@@ -6,7 +6,7 @@ Columns that a result copies from a row of a stream are already in the driver: S
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from penstock.language.names import named, quoted
 from penstock.plan.columns import numbers
 from penstock.plan.steps import seq
 from penstock.runtime.result_limits import Limit
+from penstock.spark.frames import union
 from penstock.spark.guarded_fetch import fetched
 from penstock.spark.types import column_type
 
@@ -213,11 +214,3 @@ class _Pass:
 
 def _slot_name(slot: Slot) -> str:
     return f"{slot[0]} {slot[1]}"
-
-
-def union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of frames with the same columns; by halves, because each union analyzes its whole plan."""
-    if len(frames) <= 2:
-        return reduce(DataFrame.union, frames)
-    middle = len(frames) // 2
-    return union(frames[:middle]).union(union(frames[middle:]))

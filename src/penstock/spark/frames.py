@@ -1,6 +1,7 @@
 """Arrow tables as Spark frames: input rows, stored tables, and the constants of groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +11,7 @@ from penstock.language.names import named
 from penstock.plan.columns import spark_type
 from penstock.plan.range_bins import binned
 from penstock.plan.steps import Lookup
+from penstock.runtime.rows.driver_traffic import TRAFFIC
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
@@ -19,6 +21,7 @@ def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> Da
     Python workers for it, and from the query Spark sees that nothing can follow.
     """
     if table.num_rows:
+        TRAFFIC.add(handed_over=table.nbytes)
         return spark.createDataFrame(cut(table, partitions))
     columns = [named(f"CAST(NULL AS {spark_type(field.type)})", field.name) for field in table.schema]
     return spark.sql(f"SELECT {', '.join(columns)} WHERE false")
@@ -29,6 +32,14 @@ def cut(table: pa.Table, parts: int) -> pa.Table:
     whole = table.combine_chunks()
     size = max(-(-whole.num_rows // parts), 1)
     return pa.concat_tables([whole.slice(start, size) for start in range(0, whole.num_rows, size)])
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of frames with the same columns; by halves, because each union analyzes its whole plan."""
+    if len(frames) <= 2:
+        return reduce(DataFrame.union, frames)
+    middle = len(frames) // 2
+    return union(frames[:middle]).union(union(frames[middle:]))
 
 
 class Frames:

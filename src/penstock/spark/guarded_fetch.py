@@ -4,6 +4,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.runtime.result_limits import Limit, TooManyResults
+from penstock.runtime.rows.driver_traffic import TRAFFIC
 
 _MESSAGE = "penstock: a task made too many results"
 _SIGNS = (_MESSAGE, "spark.driver.maxResultSize", "java.lang.OutOfMemoryError")
@@ -25,6 +26,7 @@ def fetched(frame: DataFrame, limit: Limit | None) -> pa.Table:
         frame = frame.filter(f"CASE WHEN {counted} THEN true ELSE raise_error('{_MESSAGE}') END")
     try:
         table = frame.toArrow()
+        TRAFFIC.add(fetched=table.nbytes)
     except Exception as error:
         if any(sign in str(error) for sign in _SIGNS):
             raise TooManyResults(str(error)[:200]) from error

@@ -1,21 +1,24 @@
 """Run units as one Spark job: their operators are combined into one plan."""
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from penstock.language.names import named, quoted
 from penstock.network import Edge
-from penstock.plan.columns import hidden_in
+from penstock.plan.columns import hidden_in, is_hidden
 from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
-from penstock.runtime.stream_log import EXPIRES
+from penstock.runtime.rows.job_input import InputRows, WindowRows
+from penstock.runtime.rows.place_choice import PlaceChoice
+from penstock.runtime.rows.row_window import EXPIRES
 from penstock.runtime.work import PARTITION_ROWS, Outcome, Work
-from penstock.spark.collect import Origin, Rows, collected, union
-from penstock.spark.frames import Frames
+from penstock.spark.collect import Origin, Rows, collected
+from penstock.spark.frames import Frames, union
+from penstock.spark.stored_frames import HIDDEN, stored_frame, window_frame
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
@@ -24,14 +27,15 @@ BROADCAST_ROWS = 200_000
 class JobBuilder:
     """Builds the plan of a job and runs it."""
 
-    def __init__(self, frames: Frames, work: Work) -> None:
+    def __init__(self, frames: Frames, work: Work, places: PlaceChoice | None = None) -> None:
         self._frames = frames
+        self._places = places or PlaceChoice()
         self._work = work
         self._observed: dict[str, Observation] = {}
         self._entry_rows: dict[tuple[str, int], int] = defaultdict(int)
         self._arriving: dict[tuple[str, int], list[Rows]] = defaultdict(list)
         self._feeds: dict[tuple[str, int], list[str]] = defaultdict(list)
-        self._rows = sum(table.num_rows for table in work.takes.values())
+        self._rows = sum(rows.num_rows for rows in work.takes.values())
         self._window_rows = 0
         self._given: dict[int, Rows] = {}
         self._mirrored: dict[str, str] = {}
@@ -66,9 +70,9 @@ class JobBuilder:
     def _build(self) -> dict[str, Rows]:
         network = self._work.plan.network
         roots = self._work.plan.roots
-        for edge, table in self._work.takes.items():
-            self._arriving[edge.target, edge.port].append(self._entry(edge, table))
-            self._entry_rows[edge.target, edge.port] += table.num_rows
+        for edge, taken in self._work.takes.items():
+            self._arriving[edge.target, edge.port].append(self._entry(edge, taken))
+            self._entry_rows[edge.target, edge.port] += taken.num_rows
         leaving: dict[str, Rows] = {}
         for operator in network.operators:
             name = operator.name
@@ -105,29 +109,48 @@ class JobBuilder:
         counted = Rows(rows.made.observe(self._observed[name], F.expr("count(1) AS n")), origin=rows.origin)
         return [counted, *([rows] * (len(onward) - 1))]
 
-    def _entry(self, edge: Edge, table: pa.Table) -> Rows:
+    def _entry(self, edge: Edge, taken: InputRows) -> Rows:
         """Return the rows that wait at an entry.
 
         Rows from before a query began have NULL in the columns that only it reads; it drops these rows anyway.
         """
-        missing = [name for name in sorted(self._work.wanted[edge]) if name not in table.column_names]
+        if taken.table is None:
+            return self._rows_of(taken)
+        missing = [name for name in sorted(self._work.wanted[edge]) if name not in taken.table.column_names]
         if not missing:
-            return self._rows_of(table)
+            return self._rows_of(taken)
         types = [self._work.plan.type_of(edge.source, name) for name in missing]
         added = [named(f"CAST(NULL AS {kind})", name) for kind, name in zip(types, missing, strict=True)]
-        rows = self._rows_of(table)
+        rows = self._rows_of(taken)
         return replace(rows, frame=rows.frame.selectExpr("*", *added))
 
-    def _rows_of(self, table: pa.Table) -> Rows:
-        """Return a table's rows with the columns that some entry reads; entries share one frame."""
-        if id(table) not in self._given:
-            edges = [edge for edge, rows in self._work.takes.items() if rows is table]
+    def _rows_of(self, taken: InputRows) -> Rows:
+        """Return taken rows with the columns that some entry reads; entries share one frame."""
+        if id(taken) not in self._given:
+            edges = [edge for edge, rows in self._work.takes.items() if rows is taken]
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
-            names = [name for name in sorted(wanted) if name in table.column_names]
-            frame = self._frames.of(table.select([*names, *hidden_in(table)]), self._work.partitions)
             of_a_stream = edges[0].source in self._work.plan.network.stream_by_name
-            self._given[id(table)] = Rows(frame, origin=Origin(table) if of_a_stream else None)
-        return self._given[id(table)]
+            self._given[id(taken)] = self._read(taken, sorted(wanted), of_a_stream)
+        return self._given[id(taken)]
+
+    def _read(self, taken: InputRows, wanted: list[str], of_a_stream: bool) -> Rows:
+        table = taken.table
+        if table is None:
+            return Rows(self._stored(taken, wanted))
+        names = [name for name in wanted if name in table.column_names]
+        if not taken.stored:
+            start = time.perf_counter()
+            frame = self._frames.of(table.select([*names, *hidden_in(table)]), self._work.partitions)
+            self._places.handed_over(table.num_rows, time.perf_counter() - start)
+            return Rows(frame, origin=Origin(table) if of_a_stream else None)
+        resident = self._frames.of(table.select([*names, *HIDDEN]), self._work.partitions)
+        return Rows(union([resident, self._stored(taken, names)]))
+
+    def _stored(self, taken: InputRows, names: list[str]) -> DataFrame:
+        start = time.perf_counter()
+        frame = stored_frame(self._frames.spark, taken.stored, names, numbered=self._work.numbered)
+        self._places.read(time.perf_counter() - start)
+        return frame
 
     def _together(self, edge: Edge) -> Rows:
         """Return all rows of an edge: from its queue, and from the operator below in the same job."""
@@ -211,6 +234,22 @@ class JobBuilder:
         arrival = f"greatest({', '.join(f'p{each}.{ARRIVAL}' for each in ports)}) AS {ARRIVAL}"
         return joined.selectExpr(*columns, f"p{port}.{TIME}", arrival, *sequences)
 
+    def _window_rows_of(self, window: WindowRows) -> DataFrame:
+        frames = []
+        table = window.table
+        if table.num_rows or not window.stored:
+            parts = max(1 + table.num_rows // PARTITION_ROWS, self._work.partitions)
+            frame = self._frames.of(table, parts)
+            if not table.num_rows:
+                # All windows without rows share one frame, and in a join with itself Spark confuses `a.k = a.k`
+                # with `a.k = b.k`. So every use gets columns of its own.
+                frame = frame.selectExpr(*(named(quoted(each), each) for each in table.column_names))
+            frames.append(frame)
+        if window.stored:
+            names = [name for name in table.column_names if not is_hidden(name) and name != EXPIRES]
+            frames.append(window_frame(self._frames.spark, window, names))
+        return union(frames)
+
     def _wanted_of(self, name: str, join: Join) -> Sequence[Columns]:
         """Return for every port the columns that are read after the join."""
         edges = self._work.plan.network.out_edges.get(name, ())
@@ -220,13 +259,7 @@ class JobBuilder:
     def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
         window = self._work.probes[name, port, other]
         self._window_rows += window.num_rows
-        parts = max(1 + window.num_rows // PARTITION_ROWS, self._work.partitions)
-        frame = self._frames.of(window, parts)
-        if not window.num_rows:
-            # All windows without rows share one frame, and in a join with itself Spark confuses `a.k = a.k` with
-            # `a.k = b.k`. So every use gets columns of its own.
-            frame = frame.selectExpr(*(named(quoted(each), each) for each in window.column_names))
-        rows = Rows(frame)
+        rows = Rows(self._window_rows_of(window))
         for each in join.ports[other].path:
             step = self._work.plan.steps[each]
             assert isinstance(step, Select | Lookup)

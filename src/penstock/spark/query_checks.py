@@ -12,6 +12,7 @@ from penstock.plan.columns import arrow_type, is_hidden
 from penstock.plan.plan import Plan, never
 from penstock.plan.steps import Join
 from penstock.plan.template import QueryTemplate, template_of
+from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.stream_log import StreamLog
 from penstock.runtime.work import Work
 from penstock.spark.frames import Frames
@@ -76,7 +77,7 @@ def _work_without_rows(query: QueryDef) -> Work:
     wanted = plan.wanted()
     logs = {item.relation.name: StreamLog(item.relation) for item in query.streams}  # type: ignore[arg-type]
     entries = [edge for edge in plan.network.edges if edge.source in logs]
-    takes = {edge: logs[edge.source].empty(sorted(wanted[edge])) for edge in entries}
+    takes = {edge: InputRows(logs[edge.source].empty(sorted(wanted[edge]))) for edge in entries}
     probes = {}
     for name, step in plan.steps.items():
         if isinstance(step, Join):

@@ -1,12 +1,13 @@
 """`SourceContext`: the session and the options with which sources are opened."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.language.paths import found_path
+from penstock.runtime.rows.place_choice import PlaceChoice
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class SourceContext:
     """Called with messages for the user, such as that a socket waits for a client."""
     buffer_bytes: int = 16 * 1024 * 1024
     """Bytes that a source may read ahead."""
+    places: PlaceChoice = field(default_factory=PlaceChoice)
+    """Whether rows of files stay there."""
 
     def path(self, written: str, what: str) -> Path:
         """Return a path of the script as an absolute path; raise an error if nothing is there."""

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,10 +12,12 @@ import pyarrow as pa
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW, Arrived
+from penstock.runtime.rows.segment import ArrivedFiles, Segment
 from penstock.spark.job_errors import explained
 from penstock.spark.session import check_alive
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.file_changes import FileChanges
+from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 from penstock.spark.sources.read_files import read_files, signature
 from penstock.spark.sources.text_files import UnreadableError
 from penstock.spark.sources.time_units import TimeUnit
@@ -45,29 +47,33 @@ class FileSource:
         self._format = "parquet" if folder else stream.options["format"]
         self._seen: set[str] = set()
         self._waiting: deque[Path] = deque()
-        self._open: Iterator[pa.Table] = iter(())
+        self._footers: dict[Path, Footer] = {}
+        self._open: Iterator[pa.Table | tuple[Segment, ...]] = iter(())
         self._stopped = False
         self._has_time = stream.timestamp is not None
+        self._names: dict[str, str] = {}
         self._unit = TimeUnit(stream, context.tell)
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
         self._next_listing = 0.0
 
-    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived]:
+    def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived | ArrivedFiles]:
         """Return the next rows: of several small files, or a part of a large file."""
         if self.ended:
             return
-        table = next(self._open, None)
-        if table is None:
+        found = next(self._open, None)
+        if found is None:
             if not self._waiting and not self._stopped:
                 self._list()
             if not self._waiting:
                 self.ended = self._stopped or self._at_end()
                 return
             self._open = self._read(self._next_paths())
-            table = next(self._open, None)
-        if table is not None:
-            yield Arrived(self._unit.reported(table), now_us)
+            found = next(self._open, None)
+        if isinstance(found, tuple):
+            yield ArrivedFiles(found, now_us, self._names)
+        elif found is not None:
+            yield Arrived(self._unit.reported(found), now_us)
 
     def watermark(self, now_us: int) -> int | None:
         """Return the clock if a row's time is its arrival; None if rows have times of their own."""
@@ -136,7 +142,7 @@ class FileSource:
             try:
                 status = path.stat()
                 size += status.st_size
-                here = signature(path, self._format, self._stream)
+                here = self._signature(path)
             except Exception:  # reading the file alone will show what is wrong
                 return taken or [self._waiting.popleft()]
             if taken and (size > _BYTES_AT_ONCE or here != kind):
@@ -146,9 +152,37 @@ class FileSource:
             taken.append(self._waiting.popleft())
         return taken
 
+    def _signature(self, path: Path) -> object:
+        """Return what files must have in common to be read together; the footer of a parquet file is kept."""
+        if self._format != "parquet":
+            return signature(path, self._format, self._stream)
+        self._footers[path] = Footer.of(path)
+        return self._footers[path].schema
+
     # Reading ------------------------------------------------------------------------------------------------
 
-    def _read(self, paths: list[Path]) -> Iterator[pa.Table]:
+    def _read(self, paths: list[Path]) -> Iterator[pa.Table | tuple[Segment, ...]]:
+        """Return files as segments, or their rows; a broken file is rejected, and the others are read."""
+        footers = {path: self._footers.pop(path) for path in paths if path in self._footers}
+        if len(footers) == len(paths) and self._context.places.may_store:
+            segments = self._segments(footers)
+            if segments:
+                yield segments
+                return
+        yield from self._read_rows(paths)
+
+    def _segments(self, footers: Mapping[Path, Footer]) -> tuple[Segment, ...]:
+        """Return parquet files as segments; none if their rows should be or must be read here."""
+        names = names_in(next(iter(footers.values())), self._stream.columns)
+        rows = sum(footer.rows for footer in footers.values())
+        if names is None or not rows or not self._context.places.stores(rows):
+            return ()
+        self._names = names
+        return tuple(
+            segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
+        )
+
+    def _read_rows(self, paths: list[Path]) -> Iterator[pa.Table]:
         """Read files together; a broken file is rejected, and the others are read."""
         stream, spark = self._stream, self._context.spark
         try:
@@ -156,11 +190,11 @@ class FileSource:
         except UnreadableError as error:
             yield self._rejected(paths[error.place], error)
             if paths[error.place + 1 :]:
-                yield from self._read(paths[error.place + 1 :])
+                yield from self._read_rows(paths[error.place + 1 :])
         except Exception as error:  # of Spark, Java or Arrow: anything may be wrong with a file
             if len(paths) > 1:
                 for path in paths:
-                    yield from self._read([path])
+                    yield from self._read_rows([path])
             else:
                 check_alive(spark)
                 yield self._rejected(paths[0], error)

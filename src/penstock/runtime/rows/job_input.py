@@ -1,0 +1,64 @@
+"""Rows that a job reads: those that it takes from queues, and those of the windows that it probes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.rows.stored import StoredRows
+
+
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """Rows that a job takes at an entry. Entries that take the same rows share one value."""
+
+    table: pa.Table | None
+    """The resident rows; None if there are none."""
+    stored: tuple[StoredRows, ...] = ()
+
+    @classmethod
+    def of(cls, chunks: Iterable[Chunk]) -> "InputRows":
+        """Return the rows of chunks.
+
+        Chunks from before a query that reads more columns lack them, and it drops their rows.
+        """
+        every = list(chunks)
+        tables = [chunk.table for chunk in every if not chunk.is_stored]
+        stored = tuple(chunk.place for chunk in every if isinstance(chunk.place, StoredRows))
+        return cls(pa.concat_tables(tables, promote_options="default") if tables else None, stored)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return (0 if self.table is None else self.table.num_rows) + sum(each.rows for each in self.stored)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowRows:
+    """The rows of a log that probing rows can find in a window, and perhaps some more.
+
+    Rows of a row window have the column ``__x``, the time from which they are outside it; NULL if that is after
+    every probing row.
+    """
+
+    table: pa.Table
+    """The resident rows, with the columns that are read."""
+    stored: tuple[StoredRows, ...] = ()
+    low: int | None = None
+    """The earliest time of stored rows."""
+    low_sequence: int = 0
+    """Of the stored rows with that time, the first."""
+    high: int | None = None
+    """The latest time of stored rows."""
+    start: int = 0
+    """Rows before this sequence number do not exist."""
+    end: int | None = None
+    """Rows from this sequence number on do not exist."""
+    expiries: pa.Table | None = None
+    """Of a row window: the sequence numbers of the stored rows that leave it meanwhile, and when."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are at most."""
+        return int(self.table.num_rows) + sum(each.rows for each in self.stored)

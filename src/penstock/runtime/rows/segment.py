@@ -1,0 +1,147 @@
+"""`Segment`: a parquet file that executors read by path, and what the driver reads of it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from penstock.plan.columns import Micros
+from penstock.runtime.rows.driver_traffic import TRAFFIC
+
+_FOOTER_BYTES = 4096
+"""Bytes at the end of a file that are part of its stamp: counts and statistics are there."""
+_BATCH_ROWS = 256 * 1024
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """What a file looked like when it was admitted. Spark would silently read another file of the same name."""
+
+    size: int
+    written_ns: int
+    inode: int
+    footer: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileStamp":
+        """Return the stamp of a file as it is now; raise OSError if it is gone."""
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            file.seek(max(status.st_size - _FOOTER_BYTES, 0))
+            footer = crc32(file.read())
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, footer)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A parquet file with rows of a stream.
+
+    Row i of the file has the sequence number `base` + i. A file that Penstock wrote of admitted rows is
+    `numbered`: its rows have their sequence numbers, times and arrivals in the hidden columns.
+    """
+
+    path: Path
+    rows: int
+    bytes: int
+    """Bytes of its rows in memory, as the footer tells."""
+    stamp: FileStamp
+    time_column: str | None = None
+    """The column of the file with the rows' times; None if all rows have the time of their arrival."""
+    base: int = 0
+    has_bad: bool = False
+    """Whether it holds malformed rows, marked in the column ``__bad``."""
+    numbered: bool = False
+
+    def trouble(self) -> str | None:
+        """Return what has happened to the file since it was admitted; None if it is unchanged."""
+        try:
+            return None if FileStamp.of(self.path) == self.stamp else "has changed since it was admitted"
+        except FileNotFoundError:
+            return "has vanished since it was admitted"
+        except OSError as error:
+            return f"cannot be read any more: {error.strerror or error}"
+
+    def times(self, first: int = 0, end: int | None = None) -> Iterator[tuple[int, Micros, NDArray[np.bool_]]]:
+        """Yield the times of rows in microseconds, in batches: the first row, times, and which are known."""
+        assert self.time_column is not None
+        end = self.rows if end is None else end
+        with pq.ParquetFile(self.path) as file:
+            for start, group in _groups(file, first, end):
+                place = start
+                for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[self.time_column]):
+                    if place < end and place + batch.num_rows > first:
+                        column = batch.column(0)
+                        TRAFFIC.add(read=column.nbytes)
+                        some = column.slice(
+                            max(first - place, 0), min(end, place + len(column)) - max(first, place)
+                        )
+                        yield max(first, place), *_micros(some)
+                    place += batch.num_rows
+
+    def read(self, places: NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
+        """Return rows of the file by their places, which are sorted; other row groups are not read."""
+        tables = []
+        with pq.ParquetFile(self.path) as file:
+            for start, group in _groups(file, 0, self.rows):
+                count = file.metadata.row_group(group).num_rows
+                here = places[np.searchsorted(places, start) : np.searchsorted(places, start + count)]
+                if len(here):
+                    rows = file.read_row_group(group, columns=list(dict.fromkeys(columns)))
+                    TRAFFIC.add(read=rows.nbytes)
+                    tables.append(rows.take(pa.array(here - start)))
+            schema = file.schema_arrow
+        if tables:
+            return pa.concat_tables(tables)
+        return pa.schema([schema.field(name) for name in dict.fromkeys(columns)]).empty_table()
+
+    def sample(self, count: int, columns: Sequence[str]) -> pa.Table:
+        """Return some of the newest rows: the first ones of the last row group."""
+        with pq.ParquetFile(self.path) as file:
+            last = file.metadata.num_row_groups - 1
+            batch = next(file.iter_batches(count, row_groups=[last], columns=list(columns)), None)
+        if batch is None:
+            return pa.schema([]).empty_table()
+        TRAFFIC.add(read=batch.nbytes)
+        return pa.Table.from_batches([batch])
+
+
+@dataclass(frozen=True)
+class ArrivedFiles:
+    """Files whose rows arrived together, in the order of their rows."""
+
+    segments: tuple[Segment, ...]
+    arrival_us: int
+    names: dict[str, str] = field(default_factory=dict)
+    """The column of the files for each declared column."""
+
+    @property
+    def count(self) -> int:
+        """Rows of all files."""
+        return sum(segment.rows for segment in self.segments)
+
+
+def _groups(file: pq.ParquetFile, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the row groups that hold rows from `first` up to `end`, each with its first row."""
+    start = 0
+    for group in range(file.metadata.num_row_groups):
+        count = file.metadata.row_group(group).num_rows
+        if start < end and start + count > first:
+            yield start, group
+        start += count
+
+
+def _micros(column: pa.Array) -> tuple[Micros, NDArray[np.bool_]]:
+    known = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), dtype=bool)
+    if pa.types.is_timestamp(column.type):
+        if column.type.unit == "ns":  # times before 1970 are rounded down, too
+            column = pc.floor_temporal(column, unit="microsecond")
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
+    filled = column.fill_null(0) if column.null_count else column
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64), known

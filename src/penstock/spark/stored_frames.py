@@ -1,0 +1,214 @@
+"""Stored rows as Spark frames: executors read segments by path, and number, cut and filter the rows."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.language.names import named, quoted
+from penstock.plan.steps import ARRIVAL, TIME, seq
+from penstock.runtime.admission import time_name
+from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.runtime.rows.job_input import WindowRows
+from penstock.runtime.rows.row_window import EXPIRES
+from penstock.runtime.rows.stored import Span, StoredBatch, StoredRows
+from penstock.shedding.drop_box import keeps_sql
+from penstock.spark.frames import arrow_frame, union
+from penstock.spark.sources.paths import for_spark
+
+HIDDEN = (seq(0), TIME, ARRIVAL)
+_MOST_UNITED = 4
+"""Reads that are united before the numbers of files are joined instead: each costs some 20 ms."""
+_LISTED = 500
+"""Excluded rows that a condition lists; more are joined."""
+_PATH, _BASE, _FIRST, _END, _ARRIVED = "__path", "__base", "__first", "__end", "__arrived"
+_FILE, _ROW = "__file", "__row"
+_KEPT_IN_PATHS = "/_-!.~'()*,;:$&+=@"
+"""ASCII characters beside letters and digits that Java does not encode in the path of a URI."""
+
+
+def stored_frame(
+    spark: SparkSession, rows: Iterable[StoredRows], columns: Sequence[str], *, numbered: bool = True
+) -> DataFrame:
+    """Return stored rows of one stream with these columns, their numbers, times and arrivals.
+
+    Unless `numbered`, the sequence numbers are not needed, and are NULL.
+    """
+    reader = _Reader(spark, list(rows), columns, numbered)
+    return union([reader.read(each) for each in reader.together()])
+
+
+def window_frame(spark: SparkSession, window: WindowRows, columns: Sequence[str]) -> DataFrame:
+    """Return the stored rows of a window, with the column ``__x`` if it is a row window."""
+    reader = _Reader(spark, list(window.stored), columns, numbered=True, window=window)
+    frame = union([reader.read(each) for each in reader.together()])
+    if window.expiries is None:
+        return frame
+    if not window.expiries.num_rows:
+        return frame.selectExpr("*", f"CAST(NULL AS BIGINT) AS {EXPIRES}")
+    leaving = F.broadcast(arrow_frame(spark, window.expiries)).alias("x")
+    joined = frame.alias("s").join(leaving, F.expr(f"s.{seq(0)} = x.{seq(0)}"), "left")
+    return joined.selectExpr("s.*", f"x.{EXPIRES}")
+
+
+def uri_of(path: Path) -> str:
+    """Return a path as ``_metadata.file_path`` spells it.
+
+    >>> uri_of(Path("/a b/ü#1.parquet"))
+    'file:/a%20b/ü%231.parquet'
+    """
+    text = "".join(
+        each if ord(each) > 127 and each.isprintable() else quote(each, safe=_KEPT_IN_PATHS) for each in str(path)
+    )
+    return f"file:{text}"
+
+
+class _Reader:
+    """Reads stored rows of one stream."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        rows: Sequence[StoredRows],
+        columns: Sequence[str],
+        numbered: bool,
+        window: WindowRows | None = None,
+    ) -> None:
+        self._spark = spark
+        self._rows = rows
+        self._stream = rows[0].batch.stream
+        self._time = time_name(self._stream)
+        self._columns = columns
+        self._numbered = numbered
+        self._window = window
+
+    def together(self) -> list[list[tuple[StoredBatch, Span]]]:
+        """Return the spans of all rows, those together that one read returns."""
+        spans = [(rows.batch, span) for rows in self._rows for span in rows.spans]
+        found: dict[object, list[tuple[StoredBatch, Span]]] = defaultdict(list)
+        arrivals = len({batch.arrival_us for batch, _ in spans})
+        for batch, span in spans:
+            names = tuple(batch.names[column.name] for column in self._stream.columns)
+            own = span.file.segment.numbered
+            arrival = batch.arrival_us if arrivals <= _MOST_UNITED and not own else None
+            found[names, own, span.file.keep, arrival].append((batch, span))
+        return list(found.values())
+
+    def read(self, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame:
+        """Return the rows of spans with the same names of columns, drop box and, if it matters, arrival."""
+        batch, first = spans[0]
+        TRAFFIC.add(scans=len(spans))
+        frame = self._spark.read.schema(self._schema(batch, own=first.file.segment.numbered)).parquet(
+            *(for_spark(span.file.segment.path) for _, span in spans)
+        )
+        time = batch.names[self._time] if self._time else None
+        if self._window is not None and time is not None and not first.file.segment.numbered:
+            frame = frame.filter(_pruning(quoted(time), self._window))
+        if first.file.segment.numbered:
+            return self._own(frame, spans)
+        return self._foreign(frame, spans, time)
+
+    def _schema(self, batch: StoredBatch, *, own: bool) -> str:
+        """Return the columns to read from the files: those that are asked for, and the time."""
+        wanted = {*self._columns, *({self._time} if self._time and not own else ())}
+        types = {
+            batch.names[column.name]: column.type.name for column in self._stream.columns if column.name in wanted
+        }
+        columns = [f"{quoted(name)} {kind}" for name, kind in types.items()]
+        columns += [f"{name} BIGINT" for name in HIDDEN] if own else []
+        return ", ".join(columns or ["__none INT"])
+
+    def _own(self, frame: DataFrame, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame:
+        """Return the rows of files that Penstock wrote, with their numbers in columns."""
+        if not all(span.is_whole for _, span in spans):
+            limits = [(span.file.segment.path, 0, span.first, span.end, 0) for _, span in spans]
+            frame = self._joined(frame, limits).filter(f"{_ROW} >= {_FIRST} AND {_ROW} < {_END}")
+        batch = spans[0][0]
+        return self._seen(frame.selectExpr(*self._named(batch), *HIDDEN))
+
+    def _foreign(self, frame: DataFrame, spans: Sequence[tuple[StoredBatch, Span]], time: str | None) -> DataFrame:
+        """Return the rows of files, numbered by their places."""
+        batch, first = spans[0]
+        clean = all(span.is_whole for _, span in spans)
+        arrival = f"{batch.arrival_us}L"
+        sequence = "CAST(NULL AS BIGINT)"
+        conditions = []
+        if len(spans) == 1:
+            sequence = f"_metadata.row_index + {first.file.segment.base}L"
+            if not clean and (first.first, first.end) != (0, first.file.segment.rows):
+                conditions = [f"_metadata.row_index >= {first.first} AND _metadata.row_index < {first.end}"]
+        elif self._numbered or not clean or any(each.arrival_us != batch.arrival_us for each, _ in spans):
+            limits = [
+                (span.file.segment.path, span.file.segment.base, span.first, span.end, each.arrival_us)
+                for each, span in spans
+            ]
+            frame = self._joined(frame, limits)
+            sequence, arrival = f"{_ROW} + {_BASE}", _ARRIVED
+            if not clean:
+                conditions = [f"{_ROW} >= {_FIRST} AND {_ROW} < {_END}"]
+        for condition in conditions:
+            frame = frame.filter(condition)
+        times = arrival if time is None else f"unix_micros({quoted(time)})"
+        hidden = [f"{sequence} AS {seq(0)}", f"{times} AS {TIME}", f"{arrival} AS {ARRIVAL}"]
+        frame = frame.selectExpr(*self._named(batch), *hidden)
+        if not clean:
+            frame = self._admitted(frame, spans)
+        return self._seen(frame)
+
+    def _named(self, batch: StoredBatch) -> list[str]:
+        return [named(quoted(batch.names[name]), name) for name in self._columns]
+
+    def _joined(self, frame: DataFrame, limits: Sequence[tuple[Path, int, int, int, int]]) -> DataFrame:
+        """Join rows with the numbers of their files; a file that is not found by its name is an error."""
+        paths, *columns = zip(*limits, strict=True)
+        table = pa.table(
+            [pa.array([uri_of(path) for path in paths]), *(pa.array(column, pa.int64()) for column in columns)],
+            [_PATH, _BASE, _FIRST, _END, _ARRIVED],
+        )
+        files = F.broadcast(arrow_frame(self._spark, table))
+        frame = frame.selectExpr("*", f"_metadata.row_index AS {_ROW}", f"_metadata.file_path AS {_FILE}")
+        frame = frame.join(files, F.expr(f"{_FILE} = {_PATH}"), "left")
+        unknown = f"raise_error(concat('penstock: unknown file ', {_FILE}))"
+        return frame.filter(f"CASE WHEN {_PATH} IS NULL THEN {unknown} ELSE true END")
+
+    def _admitted(self, frame: DataFrame, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame:
+        """Return the rows without rejected and dropped ones."""
+        keep = spans[0][1].file.keep
+        if keep < 1:
+            frame = frame.filter(keeps_sql(self._stream.name, keep, seq(0)))
+        excluded = np.concatenate([span.file.segment.base + span.file.excluded for _, span in spans])
+        if not len(excluded):
+            return frame
+        if len(excluded) <= _LISTED:
+            return frame.filter(f"{seq(0)} NOT IN ({', '.join(f'{each}L' for each in excluded.tolist())})")
+        away = F.broadcast(arrow_frame(self._spark, pa.table({"__away": pa.array(excluded)})))
+        return frame.join(away, F.expr(f"{seq(0)} = __away"), "left_anti")
+
+    def _seen(self, frame: DataFrame) -> DataFrame:
+        """Return the rows that are in the window, if there is one."""
+        window = self._window
+        if window is None:
+            return frame
+        conditions = [f"{TIME} <= {window.high}L"] if window.high is not None else []
+        if window.low is not None and window.low_sequence:
+            after = f"({TIME} = {window.low}L AND {seq(0)} >= {window.low_sequence}L)"
+            conditions.append(f"({TIME} > {window.low}L OR {after})")
+        elif window.low is not None:
+            conditions.append(f"{TIME} >= {window.low}L")
+        if any(rows.first_sequence < window.start for rows in self._rows):
+            conditions.append(f"{seq(0)} >= {window.start}L")
+        if window.end is not None:
+            conditions.append(f"{seq(0)} < {window.end}L")
+        return frame.filter(" AND ".join(conditions)) if conditions else frame
+
+
+def _pruning(column: str, window: WindowRows) -> str:
+    """Return the time range of a window as a condition on a file's own column, by which Spark skips row groups."""
+    bounds = [(">=", window.low), ("<=", window.high)]
+    found = [f"{column} {sign} timestamp_micros({bound}L)" for sign, bound in bounds if bound is not None]
+    return " AND ".join(found) or "true"
