@@ -14,7 +14,7 @@ from tests.spark.test_elsewhere import assert_right_elsewhere
 
 pytestmark = pytest.mark.slow
 
-ROWS = [None]
+ROWS = [None, "stored"]
 """The settings `rows` under which all is tried; None: the script has none."""
 
 FILTERS = (QuerySet("filters", 10), ScaleInput(1_000_000, 50_000))

@@ -19,7 +19,7 @@ from penstock.bench.processes import Reporter, in_a_process
 from penstock.bench.scale.case import ScaleCase
 from penstock.bench.scale.systems import DRAINS, DrainTask, opened_session
 from penstock.bench.scale.usage import CpuSample, FileScans
-from penstock.spark.driver_traffic import TRAFFIC
+from penstock.runtime.rows.driver_traffic import TRAFFIC
 
 WARM_UPS = 3
 CHECK_S = 600.0
