@@ -42,9 +42,14 @@ def scratch() -> str | None:
 
 def peak_bytes(pid: int) -> int | None:
     """Return the sum of the peak memory of a process and its children; None where none is recorded."""
-    own = _high_water(_status(pid))
+    own = own_peak_bytes(pid)
     # A child that has just ended counts 0
-    return own + sum(_high_water(_status(each)) for each in children(pid)) if own else None
+    return own + sum(own_peak_bytes(each) for each in children(pid)) if own else None
+
+
+def own_peak_bytes(pid: int) -> int:
+    """Return the peak memory of a process alone; 0 where none is recorded."""
+    return _high_water(_status(pid))
 
 
 def _high_water(status: str) -> int:

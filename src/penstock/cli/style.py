@@ -157,3 +157,15 @@ def plural(count: int, word: str, words: str = "") -> str:
     ('1 row', '2,000 rows', '2 queries')
     """
     return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def short(value: float) -> str:
+    """Return a large number with three digits.
+
+    >>> short(950), short(182_275), short(46_207_737)
+    ('950', '182k', '46.2M')
+    """
+    for unit, amount in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= amount:
+            return f"{value / amount:.3g}{unit}"
+    return f"{value:.3g}"

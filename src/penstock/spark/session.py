@@ -65,6 +65,8 @@ def spark_session(
     try:
         if not noise and remote is None:
             spark.sparkContext.setLogLevel("OFF")
+        if _PARTITIONS not in given:
+            spark.conf.set(_PARTITIONS, str(max(slots_of(spark), 2)))
         with hushed(noise):
             yield spark
     finally:
@@ -91,6 +93,9 @@ def _new_session(
         remove_archive(folder)
     return spark
 
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+"""Partitions after a shuffle. Spark's default, 200, is for large clusters: a task costs some 8 ms."""
 
 _NO_JAVA = "JAVA_GATEWAY_EXITED"
 """Spark's error if Java ended before it answered."""

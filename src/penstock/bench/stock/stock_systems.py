@@ -1,7 +1,7 @@
 """Stock Structured Streaming, with the usual ways to run many queries on it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import groupby
@@ -11,20 +11,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.bench.loopback import LOOPBACK
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import WATERMARK
 from penstock.bench.stock.workload import StockWorkload
 
 
 @contextmanager
-def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
-    """Open a local session with Spark's defaults, except for what the report lists."""
+def stock_session(
+    heap: str, *, fair: bool = False, master: str = "local[*]", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Open a session with Spark's defaults, except for what the report lists and `settings`."""
     builder = (
-        SparkSession.builder.master("local[*]")
+        SparkSession.builder.master(master)
         .appName("penstock-bench")
         .config("spark.driver.memory", heap)
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
@@ -32,6 +33,9 @@ def stock_session(heap: str, *, fair: bool) -> Iterator[SparkSession]:
         .config("spark.sql.streaming.noDataMicroBatches.enabled", "false")
         .config("spark.scheduler.mode", "FAIR" if fair else "FIFO")
     )
+    loopback = LOOPBACK if master.startswith("local") else {}
+    for key, value in {**loopback, **(settings or {})}.items():
+        builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:

@@ -8,6 +8,7 @@ from penstock.cli.bench.optimizer import optimizer
 from penstock.cli.bench.orders import orders
 from penstock.cli.bench.overload import overload
 from penstock.cli.bench.policies import policies
+from penstock.cli.bench.scale import scale
 from penstock.cli.bench.selectors import selectors
 from penstock.cli.bench.simulator import simulator
 from penstock.cli.bench.start import start
@@ -18,7 +19,8 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-for command in (stock, policies, deciding, optimizer, orders, overload, selectors, simulator, start, chart):
+_COMMANDS = (stock, scale, policies, deciding, optimizer, orders, overload, selectors, simulator, start, chart)
+for command in _COMMANDS:
     bench.command()(command)
 
 

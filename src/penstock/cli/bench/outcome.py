@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.style import COMPACT, NONE, wide_console
+from penstock.cli.signals import INTERRUPTED
+from penstock.cli.style import COMPACT, NONE, plural, wide_console
 
 
 @contextmanager
@@ -45,6 +46,19 @@ def conclude(found: dict[str, Any], parts: Iterable[RenderableType], remark: str
         if remark:
             screen.print(f"\n{remark}", highlight=False)
     if any(each["holds"] is False for each in found["comparisons"]):
+        raise typer.Exit(code=1)
+
+
+def exit_after_cases(found: dict[str, Any], planned: int) -> None:
+    """Name the cases that failed; exit with 130 after Ctrl-C, with 1 if a case or a comparison failed."""
+    wrong = [case for case in found["cases"] if case["status"] != "ok"]
+    for case in wrong:
+        typer.echo(f"penstock: {case['name']}: {case['status'].upper()}: {case['reason']}", err=True)
+    if found["interrupted"]:
+        kept = plural(len(found["cases"]), "case")
+        typer.echo(f"penstock: interrupted; {kept} of {planned} kept", err=True)
+        raise typer.Exit(code=INTERRUPTED)
+    if wrong or any(comparison["holds"] is False for comparison in found["comparisons"]):
         raise typer.Exit(code=1)
 
 

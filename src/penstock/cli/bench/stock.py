@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.bench.outcome import comparisons_table, keep
+from penstock.cli.bench.case_progress import CaseProgress
+from penstock.cli.bench.outcome import comparisons_table, exit_after_cases, keep
 from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
-from penstock.cli.signals import INTERRUPTED
-from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, size, wide_console
+from penstock.cli.style import COMPACT, NONE, rate, seconds, short, size, wide_console
 from penstock.errors import nearest
 
 if TYPE_CHECKING:
@@ -57,20 +57,13 @@ def stock(
     from penstock.spark.java import check_java
 
     check_java()
-    measured, found = _measured(cases, quick=quick)
+    found = _measured(cases, quick=quick)
     kept = keep(found, page, out, "stock-quick" if quick else "stock")
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         _show(wide_console(), found, kept)
-    wrong = [one for one in measured if one.status != "ok"]
-    for one in wrong:
-        typer.echo(f"penstock: {one.case.name}: {one.status.upper()}: {one.reason}", err=True)
-    if found["interrupted"]:
-        typer.echo(f"penstock: interrupted; {plural(len(measured), 'case')} of {len(cases)} kept", err=True)
-        raise typer.Exit(code=INTERRUPTED)
-    if wrong or any(comparison["holds"] is False for comparison in found["comparisons"]):
-        raise typer.Exit(code=1)
+    exit_after_cases(found, len(cases))
 
 
 def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[StockCase]":
@@ -86,69 +79,28 @@ def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "li
     return cases
 
 
-def _measured(cases: "list[StockCase]", *, quick: bool) -> "tuple[list[CaseResult], dict[str, Any]]":
-    """Run the cases until Ctrl-C; return the results, and the JSON document made of them."""
+def _measured(cases: "list[StockCase]", *, quick: bool) -> dict[str, Any]:
+    """Run the cases until Ctrl-C; return the JSON document made of their results."""
     from penstock.bench.stock.run import document, run_cases
 
     began = time.monotonic()
     measured: list[CaseResult] = []
     interrupted = False
-    progress = _Progress(len(cases))
+    progress = CaseProgress(len(cases))
 
     def take(one: "CaseResult") -> None:
         measured.append(one)
-        progress.done(one)
+        paced = one.case.feeding == "paced"
+        response = f"average response {seconds(one.avg_response or 0.0)} s"
+        progress.done(one.status, response if paced else f"{rate(one.rate or 0.0)} row-queries/s", one.took_s)
 
     try:
         with progress:
             run_cases(cases, progress.stage, take, progress.begin)
     except KeyboardInterrupt:
         interrupted = True
-    seconds = time.monotonic() - began
-    return measured, document(measured, quick=quick, interrupted=interrupted, seconds=seconds)
-
-
-class _Progress:
-    """Progress on stderr: a status line on a terminal, and a line for every finished case."""
-
-    def __init__(self, total: int) -> None:
-        self._console = Console(stderr=True)
-        self._status = self._console.status("")
-        self._total = total
-        self._number = 0
-        self._name = ""
-
-    def __enter__(self) -> None:
-        self._status.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._status.stop()
-
-    def begin(self, name: str) -> None:
-        """Begin a case."""
-        self._number += 1
-        self._name = name
-
-    def stage(self, text: str) -> None:
-        """Show the stage of a case."""
-        self._status.update(f"{self._number}/{self._total} {self._name} [dim]({text})[/]")
-
-    def done(self, one: "CaseResult") -> None:
-        """Print the result of a case."""
-        if one.status != "ok":
-            figures = Text(one.status, style="bold red")
-        elif one.case.feeding == "paced":
-            figures = Text(f"average response {seconds(one.avg_response or 0.0)} s")
-        else:
-            figures = Text(f"{rate(one.rate or 0.0)} row-queries/s")
-        line = Text.assemble(
-            (f"{self._number}/{self._total} ", "dim"),
-            one.case.name,
-            "  ",
-            figures,
-            (f"  {one.took_s:.0f} s", "dim"),
-        )
-        self._console.print(line, highlight=False, soft_wrap=True)
+    took_s = time.monotonic() - began
+    return document(measured, quick=quick, interrupted=interrupted, seconds=took_s)
 
 
 def _show(console: Console, found: dict[str, Any], report: Path) -> None:
@@ -190,22 +142,10 @@ def _cases_table(title: str, cases: list[dict[str, Any]]) -> Table:
         times = [case[key] for key in ("avg_response", "p99_response", "max_response", "start_s")]
         table.add_row(
             case["label"],
-            _short(measured),
+            short(measured),
             NONE if len(case["runs"]) < 2 else f"{(high - low) / measured / 2:.0%}",
             NONE if factor is None else f"{factor:.3g}",
             *(NONE if value is None else seconds(value) for value in times),
             NONE if case["peak_bytes"] is None else size(case["peak_bytes"]),
         )
     return table
-
-
-def _short(value: float) -> str:
-    """Return a large number with three digits.
-
-    >>> _short(950), _short(182_275), _short(46_207_737)
-    ('950', '182k', '46.2M')
-    """
-    for unit, amount in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= amount:
-            return f"{value / amount:.3g}{unit}"
-    return f"{value:.3g}"

@@ -1,0 +1,98 @@
+"""The required comparisons of Penstock with a batch job and with stock, and the required figures of its driver."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from penstock.bench.comparisons import Comparison
+from penstock.bench.scale.case import ScaleResult
+from penstock.bench.scale.case_list import FILE_ROWS, FORMATS, MILLION
+
+LEAST_OF_BATCH, LEAST_OF_STOCK, LEAST_OF_GROUPED = 0.8, 1.3, 1.0
+LEAST_OF_GROUPED_SMALL = 0.9
+"""For files of 10,000 rows."""
+LEAST_OF_BATCH_TEXT = 0.7
+"""For JSON and CSV files."""
+MOST_SCANS = 1.2
+MOST_DRIVER_SHARE = 0.02
+MOST_GROWTH = 1.2
+
+
+def comparisons(measured: Iterable[ScaleResult]) -> list[Comparison]:
+    """Return every required comparison; those whose cases were not run have no measurement."""
+    return list(_comparisons(list(measured)))
+
+
+def _comparisons(cases: list[ScaleResult]) -> Iterator[Comparison]:
+    filters = [one for one in cases if one.case.part == "filters"]
+    for size in FILE_ROWS:
+        files = f"files of {size:,} rows"
+        if size >= MILLION:
+            some = _of(filters, size, 1)
+            yield _speed(f"1 filter, {files}: speed ÷ one batch job", LEAST_OF_BATCH, some, "batch")
+            yield _speed(f"1 filter, {files}: speed ÷ stock", LEAST_OF_STOCK, some, "each")
+        for count in (10, 100):
+            least = LEAST_OF_GROUPED if size >= 100_000 else LEAST_OF_GROUPED_SMALL
+            claim = f"{count} filters, {files}: speed ÷ stock grouped by hand"
+            yield _speed(claim, least, _of(filters, size, count), "grouped")
+    for file_format in FORMATS:
+        some = [one for one in cases if one.case.part == "formats" and one.case.input.file_format == file_format]
+        claim = f"1 filter, {file_format.upper()}: speed ÷ one batch job"
+        yield _speed(claim, LEAST_OF_BATCH_TEXT, some, "batch")
+    ours = [one for one in cases if one.case.system == "penstock" and one.case.part != "memory"]
+    rows_only = [one for one in ours if one.case.part in ("filters", "table")]
+    windows = [one for one in ours if one.case.part == "windows"]
+    yield _most(
+        "filters and table join: scans of each file", MOST_SCANS, rows_only, lambda one: one.scans_per_file
+    )
+    claim = "filters and table join: bytes through the driver ÷ input"
+    yield _most(claim, MOST_DRIVER_SHARE, rows_only, lambda one: one.driver_share)
+    claim = "window join: bytes through the driver, without 8 a row for times, ÷ input"
+    yield _most(claim, MOST_DRIVER_SHARE, windows, lambda one: one.driver_share)
+    memory = [one for one in cases if one.case.part == "memory"]
+    yield _growth("ten times the rows: peak memory of Python", [one for one in memory if not _window(one)])
+    yield _growth("a hundred times the window: peak memory of Python", [one for one in memory if _window(one)])
+
+
+def _of(cases: list[ScaleResult], file_rows: int, count: int) -> list[ScaleResult]:
+    return [one for one in cases if (one.case.input.file_rows, one.case.queries.count) == (file_rows, count)]
+
+
+def _window(one: ScaleResult) -> int:
+    return one.case.queries.window_rows
+
+
+def _speed(claim: str, required: float, cases: Sequence[ScaleResult], other: str) -> Comparison:
+    """Compare Penstock's speed with another system's."""
+    systems = {one.case.system: one for one in cases}
+    pair = [systems[name] for name in (other, "penstock") if name in systems]
+    values = [one.seconds if one.status == "ok" else None for one in pair]
+    return _filled(Comparison(claim, "at least", required), values, 2, lambda theirs, ours: theirs / ours)
+
+
+def _most(
+    claim: str, required: float, cases: Sequence[ScaleResult], figure: Callable[[ScaleResult], float | None]
+) -> Comparison:
+    """Compare the largest figure of these cases with what is allowed."""
+    good = [one for one in cases if one.status == "ok"]
+    empty = Comparison(claim, "at most", required)
+    if len(good) == len(cases) and any(figure(one) is None for one in cases):
+        return replace(empty, reason="not counted in this run")
+    values = [figure(one) if one.status == "ok" else None for one in cases]
+    return _filled(empty, values, 1, lambda *found: max(found))
+
+
+def _growth(claim: str, pair: Sequence[ScaleResult]) -> Comparison:
+    """Compare peak memory with that of a smaller case, which ran before."""
+    values = [one.peak_bytes if one.status == "ok" else None for one in pair]
+    return _filled(Comparison(claim, "at most", MOST_GROWTH), values, 2, lambda small, large: large / small)
+
+
+def _filled(
+    claim: Comparison, values: Sequence[float | None], least: int, figure: Callable[..., float]
+) -> Comparison:
+    """Return a comparison with its figure; None stands for a case that failed."""
+    if len(values) < least:
+        return replace(claim, reason="not part of this run")
+    if None in values:
+        return replace(claim, reason="a case failed", failed=True)
+    return replace(claim, measured=figure(*values))

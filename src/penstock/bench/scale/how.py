@@ -1,0 +1,24 @@
+"""How the benchmark measures, for its report."""
+
+HOW = (
+    "All systems read the same files, in memory where the machine has such a folder, and write parquet. Every "
+    "case has a process and a Java of its own; the driver has the same heap in all of them.",
+    "A drain takes all files, from the call until it returns with all results written, in a session that has run "
+    "the same queries over small files three times. Its time is the median of the drains; an interval is from "
+    "the fastest to the slowest. Ratios are of medians, with the 95 % interval of a bootstrap.",
+    "One batch job: Spark reads the files with their schema, filters and writes once. Many filters are a "
+    "broadcast join with the table of their constants. A window join is one join on the key and on times at "
+    "most a window apart, which is what two RANGE windows of the same length mean.",
+    "Stock, one each: a streaming query for each query, trigger availableNow, the parquet file sink. It takes all "
+    "files in one micro-batch, which suits a drain best.",
+    "Stock, grouped by hand: one streaming query, availableNow, whose foreachBatch joins all files with the table "
+    "of constants and writes once.",
+    "Stock and the batch job run as many shuffle partitions as this machine has cores; all else is Spark's "
+    "default. Window joins of stock are in `penstock bench stock`: at this size they take hours.",
+    "The number of results of every query, and the sum of a hash of each, are compared with what numpy computes "
+    "from the input, after every drain.",
+    "Bytes through the driver are those that Penstock counts wherever rows enter or leave its process; the "
+    "input's are those of the columns that the queries read, as Arrow in memory. Files read are those that "
+    "Spark's status page says its scans read. Memory is the peak of the driver's Python, and CPU time that of its "
+    "processes.",
+)

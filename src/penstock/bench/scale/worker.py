@@ -1,0 +1,84 @@
+"""Runs one case in a process of its own: warms up, then drains the input again and again.
+
+``python -m penstock.bench.scale.worker`` reads a spec from stdin. Input is made before, and results are read by
+another process, so that memory and CPU time are the system's own.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.bench.machine import own_peak_bytes
+from penstock.bench.processes import Reporter, in_a_process
+from penstock.bench.scale.case import ScaleCase
+from penstock.bench.scale.systems import DRAINS, DrainTask, opened_session
+from penstock.bench.scale.usage import CpuSample, FileScans
+from penstock.runtime.rows.driver_traffic import TRAFFIC
+
+WARM_UPS = 3
+CHECK_S = 600.0
+"""How long results may take to be read."""
+
+
+def main() -> None:
+    """Run the case that stdin has."""
+    spec = json.load(sys.stdin)
+    reporter = Reporter()
+    case = ScaleCase.of(spec["case"])
+    folder = Path(spec["folder"])
+    with opened_session(case.system, spec["heap"], spec["master"], spec["settings"]) as spark:
+        for number in range(WARM_UPS):
+            reporter.stage(f"warm-up {number + 1} of {WARM_UPS}")
+            out = folder / "out" / f"warm{number}"
+            DRAINS[case.system](spark, _task(case, folder / "warm"), out)
+            shutil.rmtree(out)
+        scans = FileScans(spark)
+        scans.since_last()
+        drains = []
+        for number in range(case.repeat):
+            reporter.stage(f"drain {number + 1} of {case.repeat}")
+            out = folder / "out" / f"drain{number}"
+            measured = _measured(spark, case, folder / "in", out, spec["worker_pids"])
+            # Spark's page lags a little: reading the results first gives it time
+            found = _found(case, out)
+            drains.append({"measured": {**measured, "files_read": scans.since_last()}, "found": found})
+        reporter.result({"drains": drains, "peak_bytes": own_peak_bytes(os.getpid()) or None})
+        os._exit(0)
+
+
+def _task(case: ScaleCase, files: Path) -> DrainTask:
+    settings = {} if case.place is None else {"rows": case.place}
+    return DrainTask(case.queries, files, case.input.file_format, settings)
+
+
+def _measured(
+    spark: SparkSession, case: ScaleCase, files: Path, out: Path, worker_pids: list[int]
+) -> dict[str, Any]:
+    """Drain the files once, and return what it took."""
+    cpu, traffic = CpuSample(worker_pids), TRAFFIC.snapshot()
+    began = time.perf_counter()
+    DRAINS[case.system](spark, _task(case, files), out)
+    seconds = time.perf_counter() - began
+    passed = {name: count - traffic[name] for name, count in TRAFFIC.snapshot().items()}
+    return {"seconds": seconds, "traffic": passed, **cpu.until(CpuSample(worker_pids))}
+
+
+def _found(case: ScaleCase, out: Path) -> dict[str, Any]:
+    """Return the results that are in a folder, and remove it."""
+    spec = {
+        "out": str(out),
+        "system": case.system,
+        "queries": list(case.queries.spark()),
+        "hashed": case.queries.hashed,
+    }
+    return in_a_process("penstock.bench.scale.check", spec, limit_s=CHECK_S, on_stage=lambda text: None)
+
+
+if __name__ == "__main__":
+    main()
