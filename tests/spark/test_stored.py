@@ -10,7 +10,7 @@ import pytest
 
 import penstock.spark as ps
 from penstock.policies import POLICIES
-from penstock.runtime import job_rows
+from penstock.runtime import write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.sinks import folder_layout
@@ -48,9 +48,11 @@ def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
 @pytest.mark.parametrize(
     "shape", [each if each == "mixed_windows" else pytest.param(each, marks=pytest.mark.slow) for each in SHAPES]
 )
-def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
+@pytest.mark.parametrize("file_rows", [pytest.param(0, marks=pytest.mark.slow), 10**9])
+def test_results_that_executors_write(shape, file_rows, tmp_path, spark, monkeypatch):
     """All results are written by executors, published by renaming, and those of groups split by executors."""
-    monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+    monkeypatch.setattr(write_decision, "FILE_ROWS", file_rows)
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
 
@@ -212,7 +214,7 @@ def test_nanoseconds_and_missing_columns(tmp_path, spark):
 
 def test_a_failing_query_inside_a_stored_group(tmp_path, spark, monkeypatch):
     """Only the query that divides by zero is stopped, also where executors write the results."""
-    monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     place = tmp_path / "in"
     place.mkdir()
     for number in range(3):
@@ -233,7 +235,7 @@ def test_a_failing_query_inside_a_stored_group(tmp_path, spark, monkeypatch):
 def test_queries_that_come_and_go_while_stored_chunks_wait(writes, tmp_path, spark, monkeypatch):
     """A query sees the files from its start on, and none from its end on, in whichever place the rows are."""
     if writes:
-        monkeypatch.setattr(job_rows, "WRITTEN_RESULTS", 0)
+        monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     place = tmp_path / "in"
     place.mkdir()
     text = SCRIPT + "SET publish = '0 s';\n"

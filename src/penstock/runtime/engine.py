@@ -251,7 +251,7 @@ class Engine:
 
     def write_results_to(self, folder: Callable[[], Path] | None) -> None:
         """Let executors write results to this folder, where there are many of them."""
-        self._job_rows.write_results_to(folder)
+        self._job_rows.writing.folder = folder
 
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job."""

@@ -81,6 +81,9 @@ def _examined(
     definition: StreamDef, segment: Segment, newest: int | None, arrival_us: int, box: DropBox | None
 ) -> _Examined:
     found = _Examined(newest)
+    if segment.time_column is None and not segment.has_bad and (box is None or box.keep == 1):
+        found.kept, found.newest = segment.rows, max(arrival_us, arrival_us if newest is None else newest)
+        return found
     bad = _bad_places(segment) if segment.has_bad else _NONE
     excluded, late_by = [_NONE], [_NONE]
     for first, times, known in _times(segment, arrival_us):

@@ -1,9 +1,7 @@
 """Rows of a job: which rows of the chosen units one job takes, and how many results it may make."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pyarrow as pa
 
@@ -18,28 +16,23 @@ from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows
-from penstock.runtime.rows.written import WriteTarget
-from penstock.runtime.seen_rows import needs_numbers, seen_by_all
+from penstock.runtime.seen_rows import needs_numbers
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import (
     MOST_STORED_ROWS,
     Taken,
-    UnitState,
     UnitStates,
     most_results,
     rows_of,
     tasks_of,
 )
 from penstock.runtime.work import Outcome, Work
+from penstock.runtime.write_decision import MOST_WRITTEN, WriteDecision
 
 PART_S = 0.02
 """The least time that a task should take; starting one costs some 8 ms."""
 LONGEST_TRAIN = 500
 """Units of a job at most."""
-WRITTEN_RESULTS = 100_000
-"""From so many expected results on, executors write them: fewer are faster through the driver."""
-MOST_WRITTEN = 50_000_000
-"""Results of joins that one job may write."""
 
 
 class JobRows:
@@ -52,7 +45,7 @@ class JobRows:
         self._longest = LONGEST_TRAIN
         """Units that a job takes at most: fewer for a while after one made too many results."""
         self._constants: dict[str, tuple[Group, pa.Table]] = {}
-        self._results_folder: Callable[[], Path] | None = None
+        self.writing = WriteDecision(state, units, slots)
 
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job.
@@ -93,8 +86,10 @@ class JobRows:
             served = self._units.of(unit)
             waiting = sum(lane.queue.rows for lane in served.lanes)
             left = min(self._units.most_rows(served, waiting), most)
-            writes = self._would_write(unit, served, waiting)
+            writes = self.writing.would_write(unit, served, waiting)
             left_stored = min(self._units.most_stored_rows(served, waiting, writes=writes), most)
+            if writes:
+                left_stored = self.writing.together(served, left_stored)
             filled += min(left, waiting) / served.fitting
             if running and (filled > 1 or writes):
                 break
@@ -113,7 +108,7 @@ class JobRows:
                 break
         work = self._work(taken, frozenset(through - cut), self._partitions(running, taken))
         if len(running) == 1 and not cut:
-            work = replace(work, target=self._target(running[0], taken))
+            work = replace(work, target=self.writing.target(running[0], taken))
         stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
         counted = tuple(unit for unit in running if stored or self._units.of(unit).multiplies)
         limited = replace(work, limit=self._result_limit(running, taken, work))
@@ -141,38 +136,6 @@ class JobRows:
         return Work(
             state.plan, takes, through, probes, state.wanted, constants, partitions, spans=spans, numbered=numbered
         )
-
-    # Results that executors write ---------------------------------------------------------------------------
-
-    def write_results_to(self, folder: Callable[[], Path] | None) -> None:
-        """Let executors write results to new folders inside this one, where there are many of them."""
-        self._results_folder = folder
-
-    def _would_write(self, unit: Unit, served: UnitState, rows: int) -> bool:
-        """Whether executors write the results of a job with so many rows of a unit."""
-        if self._results_folder is None or served.output is None:
-            return False
-        stored = any(chunk.is_stored for lane in served.lanes for chunk in lane.queue.chunks)
-        return (stored or served.multiplies) and self._units.expected_results(unit, rows) >= WRITTEN_RESULTS
-
-    def _target(self, unit: Unit, taken: Taken) -> WriteTarget | None:
-        """Return where executors write a job's results; None if they are few, or are returned anyway."""
-        served = self._units.of(unit)
-        rows = rows_of(served, taken)
-        if self._results_folder is None or served.output is None or not rows:
-            return None
-        stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
-        few = self._units.expected_results(unit, rows) < WRITTEN_RESULTS
-        return None if few or not (stored or served.multiplies) else self._new_target(served.output)
-
-    def _new_target(self, operator: str) -> WriteTarget | None:
-        [name] = self._state.plan.roots[operator]
-        seen = seen_by_all(self._state, name)
-        if seen is None or self._results_folder is None:
-            return None
-        group = self._state.plan.groups.get(name)
-        folder = Path(mkdtemp(prefix="job-", dir=self._results_folder()))
-        return WriteTarget(folder, operator, name, seen or None, None if group is None else group.names)
 
     def _constants_of(self, name: str) -> pa.Table:
         group = self._state.plan.groups[name]

@@ -65,8 +65,6 @@ class Runtime:
             ResultLimits(backend.result_bytes / options.in_flight),
         )
         self.engine.write_segments_by(backend.segments)
-        if len(sinks) == 1 and sinks[0].takes_files and backend.can_write(sinks[0].results_folder()):
-            self.engine.write_results_to(sinks[0].results_folder)
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
         self._intake = Intake(
             self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
@@ -169,6 +167,7 @@ class Runtime:
         return self.update_summary()
 
     def _begin(self) -> None:
+        self._let_executors_write()
         self._started = self._learned = self._clock.now_us()
         self._load.begin(self._started)
         self._refresh.begin(self._started)
@@ -177,6 +176,13 @@ class Runtime:
             self._listeners.on_event(f"policy {name} knows the future; a run uses measured values instead")
         self._policy_control.begin(self._started)
         self._publisher.publish(self._started)
+
+    def _let_executors_write(self) -> None:
+        """Let executors write results, if there is one sink that takes files and they reach its folder."""
+        if len(self._sinks) == 1 and self._sinks[0].takes_files:
+            folder = self._sinks[0].results_folder
+            if self._backend.can_write(folder()):
+                self.engine.write_results_to(folder)
 
     def _loop(self) -> None:
         while not self._stopping.is_set():

@@ -46,7 +46,7 @@ def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
     return sorted(found)
 
 
-LARGE_BYTES = 1_000_000
+LARGE_BYTES = 256 * 1024
 """A part of this size is published as a file of its own."""
 
 

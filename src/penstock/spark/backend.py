@@ -53,6 +53,7 @@ class SparkBackend:
             scratch,
             listeners.on_event,
             options.buffer_bytes,
+            options.has_memory_limit,
             self._places,
         )
         if script.tables:

@@ -16,6 +16,8 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     # Times that Spark writes are read again by Arrow, which takes its default for nanoseconds
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Results of a group are written to files of each query without sorting them first
+    "spark.sql.maxConcurrentOutputFileWriters": "1000",
     # Every Arrow batch is a task, and a task costs 8 ms, so Penstock partitions a job's rows itself. Results
     # come in such batches too, and a batch holds at most 2 GB of strings
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

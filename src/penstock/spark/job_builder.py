@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from penstock.language.names import named, quoted
 from penstock.network import Edge
-from penstock.plan.columns import hidden_in, is_hidden
+from penstock.plan.columns import hidden_in, is_hidden, numbers
 from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
 from penstock.runtime.rows.job_input import InputRows, WindowRows
 from penstock.runtime.rows.place_choice import PlaceChoice
@@ -21,8 +22,8 @@ from penstock.runtime.work import PARTITION_ROWS, Outcome, Work
 from penstock.spark.collect import Origin, Rows, collected
 from penstock.spark.frames import Frames, union
 from penstock.spark.guarded_fetch import guarded, too_many
-from penstock.spark.stored_frames import HIDDEN, stored_frame, window_frame
-from penstock.spark.write_results import write_results
+from penstock.spark.stored_frames import HIDDEN, arrivals_of, stored_frame, window_frame
+from penstock.spark.write_results import Counted, write_results
 
 BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
@@ -44,6 +45,8 @@ class JobBuilder:
         self._rows = sum(rows.num_rows for rows in work.takes.values())
         self._window_rows = 0
         self._given: dict[int, Rows] = {}
+        self._arrivals = self._known_arrivals()
+        """The arrivals of all rows, if the job gets only their places in this list."""
         self._mirrored: dict[str, str] = {}
         """Operators below a projection, which outputs as many rows as it takes: its count is theirs."""
 
@@ -57,17 +60,32 @@ class JobBuilder:
             return Outcome({}, {}, {}, 0)
         if self._work.target is not None:
             return self._written(leaving, self._work.target)
-        rows = collected(leaving, self._work.limit)
+        rows = {name: self._arrived(table) for name, table in collected(leaving, self._work.limit).items()}
         if self._work.only is not None:  # observed operators may not have run
             return Outcome(rows, {}, {}, 0)
         return self._outcome(rows, {name: table.num_rows for name, table in rows.items()})
 
+    def _known_arrivals(self) -> list[int] | None:
+        """Return the arrivals of the rows, if these are stored, and no join compares them with others."""
+        takes = self._work.takes.values()
+        if self._work.numbered or any(taken.table is not None for taken in takes):
+            return None
+        return arrivals_of([rows for taken in takes for rows in taken.stored])
+
     def _written(self, leaving: Mapping[str, Rows], target: WriteTarget) -> Outcome:
         """Let executors write the results; return how many there are."""
-        arrivals = [taken.stored[0].arrival for taken in self._work.takes.values() if taken.stored]
         rows = leaving[target.operator].made
-        written = write_results(rows, target, self._work.limit, min(arrivals, default=0), self._tasks)
+        first_us = min(taken.arrival for taken in self._work.takes.values())
+        counted = Counted(self._arrivals, first_us)
+        written = write_results(rows, target, self._work.limit, counted, self._tasks)
         return replace(self._outcome({}, {target.operator: written.rows}), written=written)
+
+    def _arrived(self, table: pa.Table) -> pa.Table:
+        """Return rows with their arrivals instead of the places of these."""
+        if self._arrivals is None or ARRIVAL not in table.column_names:
+            return table
+        arrivals = pa.array(np.asarray(self._arrivals)[numbers(table, ARRIVAL)], pa.int64())
+        return table.set_column(table.column_names.index(ARRIVAL), ARRIVAL, arrivals)
 
     def _outcome(self, rows: Mapping[str, pa.Table], made: dict[str, int]) -> Outcome:
         counts = {name: _counted(observation) for name, observation in self._observed.items()}
@@ -170,7 +188,9 @@ class JobBuilder:
 
     def _stored(self, taken: InputRows, names: list[str]) -> DataFrame:
         start = time.perf_counter()
-        frame = stored_frame(self._frames.spark, taken.stored, names, numbered=self._work.numbered)
+        frame = stored_frame(
+            self._frames.spark, taken.stored, names, numbered=self._work.numbered, arrivals=self._arrivals
+        )
         self._places.read(time.perf_counter() - start)
         return frame
 

@@ -1,7 +1,10 @@
 """Results written by executors: one write for a query or a group; only sums come back to the driver."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation
@@ -19,37 +22,58 @@ from penstock.spark.sources.paths import for_spark
 
 _SUMS = (
     "count(1) AS n",
-    "sum((__a - {0}L) / 1e6D) AS since_s",
-    "sum(((__a - {0}L) / 1e6D) * ((__a - {0}L) / 1e6D)) AS squares",
     f"min({ARRIVAL}) AS first_us",
+    f"sum(({ARRIVAL} - {{0}}L) / 1e6D) AS since_s",
+    f"sum((({ARRIVAL} - {{0}}L) / 1e6D) * (({ARRIVAL} - {{0}}L) / 1e6D)) AS squares",
 )
+_HOUR_US = 3_600_000_000
 
 
 def write_results(
-    rows: DataFrame, target: WriteTarget, limit: Limit | None, reference_us: int, tasks: int
+    rows: DataFrame, target: WriteTarget, limit: Limit | None, counted: "Counted", tasks: int
 ) -> WrittenResults:
     """Write results to the target's folder, and return their files and the sums of their arrivals."""
     if target.seen is not None:
         rows = rows.filter(target.seen)
     rows = guarded(rows, limit)
-    sums = [F.expr(each.format(reference_us)) for each in _SUMS]
-    observed = Observation()
+    if target.arrival_us is not None:
+        return _write_each(rows, target, target.arrival_us, tasks)
     columns = _columns(rows, target)
     if target.members is None:
-        rows = rows.observe(observed, *sums)
+        rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
     place = target.folder / "rows"
-    writer = rows.selectExpr(*columns).coalesce(tasks).write
     with too_many():
-        writer.parquet(str(place))
-    files = tuple(sorted(path for path in place.iterdir() if path.name.startswith("part-")))
-    counts = [pq.read_metadata(path).num_rows for path in files]
-    files = tuple(path for path, count in zip(files, counts, strict=True) if count)
+        rows.selectExpr(*columns).coalesce(tasks).write.parquet(str(place))
+    every = sorted(path for path in place.iterdir() if path.name.startswith("part-"))
+    counts = {path: pq.read_metadata(path).num_rows for path in every}
+    files = tuple(path for path, count in counts.items() if count)
     found: dict[str, ArrivalSums] = {}
     if files and target.members is None:
-        found = {target.name: _sums(observed.get, reference_us)}
+        found = {target.name: counted.sums(counted.observation.get)}
     elif files:
-        found = _sums_of_group(rows, files, reference_us)
-    return WrittenResults(target.folder, files, sum(counts), found)
+        found = _sums_of_group(rows, files, counted)
+    return WrittenResults(target.folder, files, sum(counts.values()), found)
+
+
+def _write_each(rows: DataFrame, target: WriteTarget, arrival_us: int, tasks: int) -> WrittenResults:
+    """Write files for each query of a group. All rows arrived together, so the numbers of results tell the rest."""
+    place = target.folder / "rows"
+    columns = [column for column in _columns(rows, target) if column != ARRIVAL]
+    with too_many():
+        rows.selectExpr(*columns).coalesce(tasks).write.partitionBy(QUERY).parquet(str(place))
+    by_query = files_by_query(place)
+    counts = {query: sum(pq.read_metadata(path).num_rows for path in files) for query, files in by_query.items()}
+    sums = {query: ArrivalSums.counted({arrival_us: count}) for query, count in counts.items()}
+    every = tuple(path for files in by_query.values() for path in files)
+    return WrittenResults(target.folder, every, sum(counts.values()), sums, by_query)
+
+
+def files_by_query(place: Path) -> dict[str, tuple[Path, ...]]:
+    """Return the files of each query in a folder that Spark wrote partitioned by query."""
+    found: dict[str, tuple[Path, ...]] = {}
+    for folder in sorted(place.glob(f"{QUERY}=*")):
+        found[unquote(folder.name.removeprefix(f"{QUERY}="))] = tuple(sorted(folder.glob("part-*")))
+    return found
 
 
 def _columns(rows: DataFrame, target: WriteTarget) -> list[str]:
@@ -72,20 +96,45 @@ def _columns(rows: DataFrame, target: WriteTarget) -> list[str]:
     return [f"element_at(array({listed}), {quoted(MEMBER)} + 1) AS {QUERY}", *columns, ARRIVAL]
 
 
-def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], reference_us: int) -> dict[str, ArrivalSums]:
+def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted") -> dict[str, ArrivalSums]:
     """Return the sums of each query of a group, from the files: an observation cannot group."""
-    session = rows.sparkSession
-    written = session.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(for_spark, files))
-    sums = [F.expr(each.format(reference_us)) for each in _SUMS]
+    written = rows.sparkSession.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(for_spark, files))
     # Two narrow columns: one task reads them faster than a shuffle starts
-    found = written.coalesce(1).groupBy(QUERY).agg(*sums).toArrow().to_pylist()
-    return {each[QUERY]: _sums(each, reference_us) for each in found}
+    found = written.coalesce(1).groupBy(QUERY).agg(*map(F.expr, counted.columns)).toArrow().to_pylist()
+    return {each[QUERY]: counted.sums(each) for each in found}
 
 
-def _sums(found: dict[str, float], reference_us: int) -> ArrivalSums:
-    return ArrivalSums(
-        int(found["n"]), float(found["since_s"]), float(found["squares"]), int(found["first_us"]), reference_us
-    )
+class Counted:
+    """Counts results by their arrivals: how many have each of a few, or sums over all of them.
+
+    With `arrivals`, a row has the place of its arrival in this list. Otherwise, sums are of the seconds since the
+    hour of the job's first arrival: they stay exact, and jobs of the same hour have the same code.
+    """
+
+    def __init__(self, arrivals: Sequence[int] | None, first_us: int) -> None:
+        self._arrivals = arrivals
+        self._hour_us = first_us // _HOUR_US * _HOUR_US
+        self.observation = Observation()
+
+    @property
+    def columns(self) -> list[str]:
+        """What is computed of the results."""
+        if self._arrivals is None:
+            return [each.format(self._hour_us) for each in _SUMS]
+        return [f"count_if({ARRIVAL} = {place}) AS n{place}" for place in range(len(self._arrivals))]
+
+    def sums(self, found: Mapping[str, Any]) -> ArrivalSums:
+        """Return the sums that follow from the computed columns."""
+        if self._arrivals is None:
+            return ArrivalSums(
+                int(found["n"]),
+                float(found["since_s"]),
+                float(found["squares"]),
+                int(found["first_us"]),
+                self._hour_us,
+            )
+        counts = {arrival: int(found[f"n{place}"]) for place, arrival in enumerate(self._arrivals)}
+        return ArrivalSums.counted({arrival: count for arrival, count in counts.items() if count})
 
 
 def _escaped(text: str) -> str:

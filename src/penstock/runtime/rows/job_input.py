@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from penstock.plan.columns import numbers
+from penstock.plan.steps import ARRIVAL
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.rows.stored import StoredRows
 
@@ -32,6 +34,12 @@ class InputRows:
     def num_rows(self) -> int:
         """How many rows there are."""
         return (0 if self.table is None else self.table.num_rows) + sum(each.rows for each in self.stored)
+
+    @property
+    def arrival(self) -> int:
+        """The arrival of the row that has waited longest."""
+        resident = [] if self.table is None else [int(numbers(self.table, ARRIVAL).min())]
+        return min([*resident, *(rows.arrival for rows in self.stored)])
 
 
 @dataclass(frozen=True, eq=False)

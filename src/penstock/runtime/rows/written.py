@@ -19,6 +19,8 @@ class WriteTarget:
     """The condition in SQL on the rows that the query sees; None: all."""
     members: Mapping[int, str] | None = None
     """Of a group: its queries by their numbers."""
+    arrival_us: int | None = None
+    """Of a group whose queries get files of their own: the arrival of all rows."""
 
     def remove(self) -> None:
         """Remove the folder with whatever was written."""
@@ -37,6 +39,23 @@ class ArrivalSums:
     first_us: int
     """The earliest arrival."""
     reference_us: int
+
+    @classmethod
+    def counted(cls, counts: Mapping[int, int]) -> "ArrivalSums":
+        """Return the sums over results of which so many arrived at each of these times.
+
+        >>> ArrivalSums.counted({1_000_000: 1, 2_000_000: 3}).responses(4_000_000)
+        (4, 9.0, 21.0, 3.0)
+        """
+        first = min(counts)
+        since = {(arrival - first) / 1e6: count for arrival, count in counts.items()}
+        return cls(
+            sum(counts.values()),
+            sum(count * seconds for seconds, count in since.items()),
+            sum(count * seconds**2 for seconds, count in since.items()),
+            first,
+            first,
+        )
 
     def responses(self, now_us: int) -> tuple[int, float, float, float]:
         """Return count, sum, sum of squares and maximum of the responses, if all results are there now.
@@ -63,6 +82,8 @@ class WrittenResults:
     rows: int
     sums: Mapping[str, ArrivalSums] = field(default_factory=dict)
     """For each query that has results."""
+    by_query: Mapping[str, tuple[Path, ...]] | None = None
+    """The files of each query, if every query of a group has files of its own."""
 
     def remove_folder(self) -> None:
         """Remove the folder with whatever is left in it."""

@@ -25,6 +25,8 @@ class SourceContext:
     """Called with messages for the user, such as that a socket waits for a client."""
     buffer_bytes: int = 16 * 1024 * 1024
     """Bytes that a source may read ahead."""
+    has_memory_limit: bool = False
+    """Whether the script limits the memory."""
     places: PlaceChoice = field(default_factory=PlaceChoice)
     """Whether rows of files stay there."""
 

@@ -23,6 +23,8 @@ from penstock.spark.sources.text_files import UnreadableError
 from penstock.spark.sources.time_units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
+_STORED_BYTES_AT_ONCE = 256 * 1024 * 1024
+"""The same where rows stay in their files, unless memory is limited: fewer, larger jobs."""
 _FILES_AT_ONCE = 5000
 _YOUNG_NS = 100_000_000
 """A folder that changed less than this ago may change again without another time of change."""
@@ -52,6 +54,8 @@ class FileSource:
         self._stopped = False
         self._has_time = stream.timestamp is not None
         self._names: dict[str, str] = {}
+        stores = self._format == "parquet" and context.places.may_store and not context.has_memory_limit
+        self._bytes_at_once = _STORED_BYTES_AT_ONCE if stores else _BYTES_AT_ONCE
         self._unit = TimeUnit(stream, context.tell)
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
@@ -145,7 +149,7 @@ class FileSource:
                 here = self._signature(path)
             except Exception:  # reading the file alone will show what is wrong
                 return taken or [self._waiting.popleft()]
-            if taken and (size > _BYTES_AT_ONCE or here != kind):
+            if taken and (size > self._bytes_at_once or here != kind):
                 break
             kind = here
             self._changes.reads(path, status)
