@@ -25,12 +25,28 @@ from tests.runtime.test_engine_random import POLICY, Drive, _plain
 
 
 def chance(stream: str, number: int) -> float:
-    """splitmix64 as published, of a row's number after the stream's name, in whole numbers."""
+    """xxhash64 as published, in whole numbers, of the stream's name and then of a row's number."""
+    seed = 42
+    for value in (crc32(stream.encode()), number):
+        seed = xxh64(value, seed)
+    return (seed >> 11) / 2**53
+
+
+def xxh64(value: int, seed: int) -> int:
+    """XXH64 of 8 bytes, from its specification."""
     word = (1 << 64) - 1
-    z = (number + crc32(stream.encode())) * 0x9E3779B97F4A7C15 & word
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & word
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & word
-    return ((z ^ (z >> 31)) >> 11) / 2**53
+    p1, p2, p3 = 11400714785074694791, 14029467366897019727, 1609587929392839161
+    p4, p5 = 9650029242287828579, 2870177450012600261
+
+    def rotated(x: int, bits: int) -> int:
+        return (x << bits | x >> (64 - bits)) & word
+
+    z = (seed + p5 + 8) & word
+    z ^= rotated(value * p2 & word, 31) * p1 & word
+    z = (rotated(z, 27) * p1 + p4) & word
+    z = (z ^ (z >> 33)) * p2 & word
+    z = (z ^ (z >> 29)) * p3 & word
+    return z ^ (z >> 32)
 
 
 def kept_numbers(stream: str, boxes, count: int) -> set[int]:

@@ -269,9 +269,14 @@ def _audited(name: str, stream: StreamSummary) -> dict[str, Any]:
 
 
 def _chance(stream: str, number: int) -> float:
-    """Return splitmix64 of a row's number and its stream's name, in whole numbers, as a share of all."""
-    golden, word = 0x9E3779B97F4A7C15, (1 << 64) - 1
-    z = (number * golden + crc32(stream.encode()) * golden) & word
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & word
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & word
-    return ((z ^ (z >> 31)) >> 11) / (1 << 53)
+    """Return Spark's xxhash64 of a stream's name and a row's number, in whole numbers, as a share of all."""
+    word, seed = (1 << 64) - 1, 42
+    for value in (crc32(stream.encode()), number):
+        z = value * 0xC2B2AE3D27D4EB4F & word
+        z = (seed + 0x27D4EB2F165667CD) ^ ((z << 31 | z >> 33) * 0x9E3779B185EBCA87)
+        z &= word
+        z = ((z << 27 | z >> 37) & word) * 0x9E3779B185EBCA87 + 0x85EBCA77C2B2AE63 & word
+        z = (z ^ (z >> 33)) * 0xC2B2AE3D27D4EB4F & word
+        z = (z ^ (z >> 29)) * 0x165667B19E3779F9 & word
+        seed = z ^ (z >> 32)
+    return (seed >> 11) / (1 << 53)

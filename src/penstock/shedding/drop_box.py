@@ -2,16 +2,28 @@
 
 A row is kept if a hash of its sequence number is below the share. So a replay with the same shares drops the same
 rows, and a larger share keeps the rows of a smaller one. Boxes are at the sources (AN04 Observations 2, 3).
+
+The hash is Spark's `xxhash64`, computed here by numpy: rows that only executors read are kept or dropped alike.
 """
 
 from dataclasses import dataclass, field
+from math import ceil
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_WORD = (1 << 64) - 1
+_PRIMES = tuple(
+    map(
+        np.uint64,
+        (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5),
+    )
+)
+"""The constants of XXH64."""
+_SEED = 42
+"""The seed of Spark's `xxhash64`."""
+_BITS = 53
+"""Bits of a hash that count: a DOUBLE holds a whole number of this size exactly."""
 
 
 @dataclass
@@ -37,7 +49,7 @@ class DropBox:
 
     def keeps(self, sequence: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of these rows, by sequence number, the current share keeps."""
-        return chances(self.stream, sequence) < self.keep
+        return _top_bits(self.stream, sequence) < np.uint64(_bound(self.keep))
 
     def mean(self, first: int, end: int) -> float:
         """Return the average share from sequence number `first` up to, but not including, `end`."""
@@ -52,14 +64,51 @@ class DropBox:
 
 
 def chances(stream: str, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a hash in [0, 1) of each sequence number of a stream: splitmix64, salted with the stream's name.
+    """Return a hash in [0, 1) of each sequence number of a stream, salted with the stream's name.
 
     >>> chances("a", np.array([0, 1, 2])).round(3).tolist()
-    [0.713, 0.655, 0.34]
+    [0.095, 0.089, 0.561]
     """
-    salt = crc32(stream.encode()) * _GOLDEN & _WORD
-    word = sequence.astype(np.uint64) * np.uint64(_GOLDEN) + np.uint64(salt)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(_FIRST)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(_SECOND)
-    word ^= word >> np.uint64(31)
-    return (word >> np.uint64(11)).astype(np.float64) / float(1 << 53)
+    return _top_bits(stream, sequence) / float(1 << _BITS)
+
+
+def keeps_sql(stream: str, keep: float, sequence: str) -> str:
+    """Return the condition in Spark SQL that a share keeps a row: that of `DropBox.keeps`, for every number.
+
+    `sequence` is the SQL of the sequence number.
+
+    >>> keeps_sql("a", 0.25, "seq")
+    '(shiftrightunsigned(xxhash64(3904355907L, CAST(seq AS BIGINT)), 11) < 2251799813685248L)'
+    """
+    value = f"xxhash64({_salt(stream)}L, CAST({sequence} AS BIGINT))"
+    return f"(shiftrightunsigned({value}, {64 - _BITS}) < {_bound(keep)}L)"
+
+
+def _bound(keep: float) -> int:
+    """Return the number below which the top bits of a kept row's hash are. It is exact: no share is rounded."""
+    return ceil(min(max(keep, 0.0), 1.0) * (1 << _BITS))
+
+
+def _salt(stream: str) -> int:
+    return crc32(stream.encode())
+
+
+def _top_bits(stream: str, sequence: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the top bits of `xxhash64(salt, sequence)`: Spark seeds each column with the hash of those before."""
+    seed = _hashed(np.array([_salt(stream)], np.uint64), np.array([_SEED], np.uint64))
+    return _hashed(sequence.astype(np.uint64), seed) >> np.uint64(64 - _BITS)
+
+
+def _hashed(word: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return XXH64 of 8 bytes: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
+    first, second, third, fourth, fifth = _PRIMES
+    mixed: NDArray[np.uint64] = (seed + fifth + np.uint64(8)) ^ (_rotated(word * second, 31) * first)
+    mixed = _rotated(mixed, 27) * first + fourth
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * second
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * third
+    mixed ^= mixed >> np.uint64(32)
+    return mixed
+
+
+def _rotated(word: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
