@@ -15,6 +15,8 @@ SESSION_SETTINGS: Mapping[str, str] = {
     # Every Arrow batch is a task, and a task costs 8 ms, so Penstock partitions a job's rows itself. Results
     # come in such batches too, and a batch holds at most 2 GB of strings
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Times in files that executors write are whole microseconds with statistics; INT96 has none
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """What Penstock needs in every session; all of it can be set while the session runs."""
 

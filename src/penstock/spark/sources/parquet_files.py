@@ -20,6 +20,7 @@ from penstock.language.statements import Column, Relation
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW
 from penstock.spark.sources.missing_columns import fail_missing
+from penstock.spark.sources.paths import literal_path
 from penstock.spark.types import column_type
 
 _FILE = "__file"
@@ -104,7 +105,7 @@ def _frame(spark: SparkSession, paths: Sequence[Path]) -> DataFrame:
     """Return the rows of files of one schema, with the file of each. Spark cannot read nanoseconds; Arrow can."""
     schema = pq.read_schema(paths[0])
     if not any("timestamp[ns" in str(field.type) for field in schema):
-        frame = spark.read.parquet(*(_uri(path) for path in paths))
+        frame = spark.read.parquet(*(literal_path(path) for path in paths))
         return frame.select("*", F.col("_metadata.file_path").alias(_FILE))
     kinds = [arrow_type(type_of_arrow(field.type)) for field in schema]
     tables = []
@@ -153,11 +154,3 @@ def _in_order(table: pa.Table, paths: Sequence[Path]) -> pa.Table:
         [order[unquote(urlparse(uri).path)] for uri in table.column(_FILE).to_pylist()], dtype=np.int64
     )
     return table.take(pa.array(np.argsort(places, kind="stable")))
-
-
-def _uri(path: Path) -> str:
-    """Return the path for Spark, with the characters of a pattern escaped."""
-    text = str(path)
-    for char in "\\{}[]*?":
-        text = text.replace(char, f"\\{char}")
-    return text
