@@ -88,9 +88,9 @@ def beginning_of(path: Path, layout: Layout) -> Beginning | None:
 
 
 def lines_frame(spark: SparkSession, path: Path, beginning: Beginning) -> DataFrame:
-    """Return the lines of a file in ``__line``, with ``__block``; bytes that are not UTF-8 are replaced."""
+    """Return the lines of a file as their bytes are, in ``value``, with ``__block``."""
     reader = spark.read.option("ignoreCorruptFiles", "false").option("ignoreMissingFiles", "false")
-    columns = [f"make_valid_utf8(value) AS {LINE}", f"_metadata.file_block_start AS {BLOCK}"]
+    columns = ["value", f"_metadata.file_block_start AS {BLOCK}"]
     if beginning.header_line is not None:
         columns.append(f"monotonically_increasing_id() AS {_NUMBER}")
     return reader.text(literal_path(path)).selectExpr(*columns)
@@ -101,20 +101,26 @@ def metrics(layout: Layout, beginning: Beginning) -> list[SparkColumn]:
     found = []
     if beginning.header_line is not None:
         found.append(F.expr(f"count_if({_is_header(beginning.header_line)}) AS headers"))
-    alone = _is_not_alone(layout, beginning)
-    if alone is not None:
-        found.append(F.expr(f"count_if({alone}) AS joined"))
+    joined = _is_joined(layout, beginning)
+    if joined is not None:
+        found.append(F.expr(f"count_if({joined}) AS joined"))
     return found
 
 
 def records_frame(frame: DataFrame, layout: Layout, beginning: Beginning) -> DataFrame:
-    """Return the records of a file in ``__line``: no header, comments and blank lines; long ones are marked."""
+    """Return the records of a file in ``__line``: no header, comments and blank lines; long ones are marked.
+
+    Bytes that are not UTF-8 are replaced. Lines are filtered before that, as it is written once in the plan.
+    """
+    text = "make_valid_utf8(value)"
+    is_long = f"octet_length(value) > {LONGEST_RECORD} AND length({text}) > {LONGEST_RECORD}"
+    is_row = "trim(value) <> ''"
+    if layout.comment:
+        is_row += f" AND NOT {_is_comment(layout.comment)}"
     if beginning.header_line is not None:
         frame = frame.where(f"NOT ({_is_header(beginning.header_line)})")
-    is_long = f"octet_length({LINE}) > {LONGEST_RECORD} AND length({LINE}) > {LONGEST_RECORD}"
-    marked = f"CASE WHEN {is_long} THEN concat('\\0\\0', left({LINE}, {KEPT})) ELSE {LINE} END AS {LINE}"
-    frame = frame.selectExpr(marked, BLOCK).where(f"trim({LINE}) <> ''")
-    return frame.where(f"NOT {_is_comment(layout.comment)}") if layout.comment else frame
+    marked = f"CASE WHEN {is_long} THEN concat('\\0\\0', left({text}, {KEPT})) ELSE {text} END AS {LINE}"
+    return frame.where(f"{is_row} OR {is_long}").selectExpr(marked, BLOCK)
 
 
 def _is_header(line: int) -> str:
@@ -123,17 +129,17 @@ def _is_header(line: int) -> str:
 
 
 def _is_comment(comment: str) -> str:
-    return f"startswith({LINE}, '{escaped(comment)}')"
+    return f"startswith(value, '{escaped(comment)}')"
 
 
-def _is_not_alone(layout: Layout, beginning: Beginning) -> str | None:
+def _is_joined(layout: Layout, beginning: Beginning) -> str | None:
     """Return the SQL of a line that `Splitter` would not return alone and unchanged; None if there is none."""
     if layout.set_separator is not None:
-        return f"startswith({LINE}, '#fields') AND {LINE} <> '{escaped(beginning.fields)}'"
+        return f"startswith(value, '#fields') AND value <> '{escaped(beginning.fields)}'"
     if not layout.quoted or layout.escape != '"':
         return None
-    is_open = f"NOT {LINE} RLIKE '{escaped(closed_quotes(layout.delimiter))}'"
-    sql = f"contains({LINE}, '\"') AND (octet_length({LINE}) > {LONGEST_RECORD} OR {is_open})"
+    is_open = f"NOT value RLIKE '{escaped(closed_quotes(layout.delimiter))}'"
+    sql = f"contains(value, '\"') AND (octet_length(value) > {LONGEST_RECORD} OR {is_open})"
     return f"{sql} AND NOT {_is_comment(layout.comment)}" if layout.comment else sql
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.formats.layout import USER_WITH_SPACES, Layout
-from penstock.formats.log_times import time_sql, unit_sql, within_years
+from penstock.formats.log_times import number_of, time_sql, unit_sql, within_years
 from penstock.formats.texts import LONGEST_RECORD
 from penstock.language.names import named, quoted
 from penstock.language.statements import Column
@@ -61,20 +61,26 @@ def parsed_frame(
     `others` are columns of the frame that are passed on.
     """
     reader = (_json if layout.form == "json" else _separated)(columns, layout, unit)
-    passed = [quoted(name) for name in (LINE, *others)]
-    frame = frame.selectExpr(*passed, named(reader.row, _ROW))
     values = [named(sql, _value(place)) for place, sql in enumerate(reader.values)]
-    frame = frame.selectExpr(*passed, _ROW, *values)
-    frame = frame.selectExpr(*passed, _ROW, *(_kept(place, column) for place, column in enumerate(columns)))
+    kept = [_kept(place, column) for place, column in enumerate(columns)]
+    passed = [quoted(name) for name in (LINE, *others)]
+    # Spark computes what a step defines once, and what is written twice in one step twice
+    frame = frame.selectExpr(*passed, named(reader.row, _ROW))
+    for early in (reader.early_texts, reader.numbers):
+        if early:
+            frame = frame.selectExpr("*", *(named(sql, name) for name, sql in early.items()))
+    frame = frame.selectExpr("*", *values)
+    known = [*passed, _ROW, *reader.early_texts, *reader.numbers]
+    frame = frame.selectExpr(*known, *kept).selectExpr(
+        *known, *map(_value, range(len(columns))), named(reader.reason, BAD)
+    )
     outputs = [named(_value(place), column.name) for place, column in enumerate(columns)]
-    outputs += [
-        named(reader.reason, BAD),
-        named(
-            f"CASE {_is_marked(f'substr({LINE}, 3)')} WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW
-        ),
-    ]
+    raw = f"CASE WHEN {BAD} IS NULL THEN NULL {_is_marked(f'substr({LINE}, 3)')} ELSE {reader.raw} END"
+    outputs += [BAD, named(raw, RAW)]
     if unit is None and time_column is not None and time_column in reader.texts:
-        outputs.append(named(unit_sql(reader.texts[time_column]), UNIT))
+        place = next(place for place, column in enumerate(columns) if column.name == time_column)
+        number = _number(place) if _number(place) in reader.numbers else number_of(reader.texts[time_column])
+        outputs.append(named(unit_sql(number), UNIT))
     return frame.selectExpr(*outputs, *passed[1:])
 
 
@@ -87,16 +93,33 @@ def _value(place: int) -> str:
     return f"__v{place}"
 
 
+def _number(place: int) -> str:
+    return f"__n{place}"
+
+
 class _Reader:
     """The SQL that reads a line: its parsed form, each column's value, why it does not fit, and its raw text."""
 
-    def __init__(self, row: str, values: list[str], reason: str, raw: str, texts: dict[str, str]) -> None:
+    def __init__(
+        self,
+        row: str,
+        values: list[str],
+        reason: str,
+        raw: str,
+        texts: dict[str, str],
+        numbers: dict[str, str],
+        early_texts: dict[str, str] | None = None,
+    ) -> None:
         self.row = row
         self.values = values
         self.reason = reason
         self.raw = raw
         self.texts = texts
         """The columns that are read as text first, with the SQL of the text."""
+        self.early_texts = early_texts or {}
+        """Texts that are not fields of the parsed form, by the name that they get first."""
+        self.numbers = numbers
+        """Numbers in the texts of times whose unit is not known, by the name that they get before the values."""
 
 
 def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
@@ -105,7 +128,10 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
     The object is parsed inside another one: otherwise Spark would ignore whatever follows it in the line.
     """
     schema: dict[str, str] = {}
-    values, wrong, texts = [], [], {}
+    values, wrong = [], []
+    texts: dict[str, str] = {}
+    numbers: dict[str, str] = {}
+    early: dict[str, str] = {}
     for place, column in enumerate(columns):
         key = column.path or column.name
         root, *inner = key.split(".")
@@ -129,8 +155,10 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
                 within = _takes(schema, root, "STRING")
                 deep = _inside(f"{_OBJECT}.{quoted(root)}", *inner) if within else _in_line(root, *inner)
                 text = f"coalesce({text}, {deep})"
+            if not text.startswith(_OBJECT):
+                early[f"__t{place}"], text = text, f"__t{place}"
             texts[column.name] = text
-            value = _cast(text, column, layout, unit)
+            value = _cast(text, place, column, layout, unit, numbers)
             wrong.append(f"WHEN {text} IS NOT NULL AND {is_null} THEN {_misfit(column)}")
         values.append(value)
     fields = ",".join(f"{quoted(name)}:{kind}" for name, kind in schema.items())
@@ -138,7 +166,9 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
     is_corrupt, no_object = f"{_ROW}.{_CORRUPT} IS NOT NULL", "THEN 'this is not a JSON object'"
     no_json = f"WHEN {is_corrupt} AND {_parsed(LINE, 'STRING')}.{_CORRUPT} IS NOT NULL {no_object}"
     other = f"WHEN {is_corrupt} OR {_OBJECT} IS NULL {no_object}"
-    return _Reader(row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", LINE, texts)
+    return _Reader(
+        row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", LINE, texts, numbers, early
+    )
 
 
 def _wider(kind: str) -> str:
@@ -211,10 +241,12 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
         line = f"regexp_replace({line}, '{escaped(USER_WITH_SPACES)}', '$1 \"$2\" [')"
         line = f"regexp_replace({line}, '{_BRACKETS}', '\"$1\"')"
     row = f"from_csv({line}, '{schema}', map({pairs}))"
-    values, wrong, texts = [], [], {}
+    values, wrong = [], []
+    texts: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for place, column in enumerate(columns):
         text = f"{_ROW}.f{places[(column.path or column.name).lower()]}"
-        value = _cast(text, column, layout, unit)
+        value = _cast(text, place, column, layout, unit, numbers)
         texts[column.name] = text
         values.append(value)
         if value != text:
@@ -225,16 +257,18 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
     )
     as_json = ", ".join(f"'{escaped(name)}', {_ROW}.{field}" for name, field in zip(names, fields, strict=True))
     raw = f"CASE WHEN {_ROW}.{_CORRUPT} IS NULL THEN to_json(named_struct({as_json})) ELSE {LINE} END"
-    return _Reader(row, values, f"CASE {reason} END", raw, texts)
+    return _Reader(row, values, f"CASE {reason} END", raw, texts, numbers)
 
 
-def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
-    """Return the SQL of a text as the column's type; NULL if it does not fit."""
+def _cast(text: str, place: int, column: Column, layout: Layout, unit: str | None, numbers: dict[str, str]) -> str:
+    """Return the SQL of a text as the column's type, NULL if it does not fit; add the number that it needs."""
     kind = column.type
     if kind.name == "STRING":
         return text
     if kind.name == "TIMESTAMP":
-        return time_sql(text, unit)
+        if unit is None:
+            numbers[_number(place)] = number_of(text)
+        return time_sql(text, unit, _number(place))
     if not kind.is_nested:
         return f"try_cast({text} AS {kind.name})"
     if layout.set_separator is None or kind.family != "array":

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -15,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import RunError
-from penstock.formats.log_times import UNITS
 from penstock.language.statements import Relation
 from penstock.runtime.admission import BAD, RAW
 from penstock.spark.driver_traffic import TRAFFIC
@@ -88,19 +86,18 @@ def text_segments(
     unit = unit_of(format_name, relation)
     lines = lines_frame(spark, path.absolute(), beginning)
     watched = metrics(layout, beginning)
-    about_lines, about_rows = Observation(), Observation()
+    about_lines, about_records = Observation(), Observation()
     if watched:
         lines = lines.observe(about_lines, *watched)
-    records = records_frame(lines, layout, beginning)
+    records = records_frame(lines, layout, beginning).observe(about_records, F.expr("count(*) AS rows"))
     rows = parsed_frame(records, relation.columns, layout, unit, relation.time_column, [BLOCK])
-    rows = rows.observe(about_rows, *_counts(rows))
     target = folder.absolute() / f"text-{uuid4().hex}"
     found = None
     try:
         rows.write.options(**_WRITE_OPTIONS).parquet(str(target))
         seen = about_lines.get if watched else {}
         if not seen.get("joined") and seen.get("headers", 1) == 1:
-            found = _written(target, about_rows.get)
+            found = _written(target, about_records.get["rows"])
     except Exception:  # of Spark, Java or Arrow: `read_text` will show what is wrong with the file
         found = None
     finally:
@@ -109,31 +106,24 @@ def text_segments(
     return found
 
 
-def _counts(rows: DataFrame) -> list[Any]:
-    counts = [F.expr("count(*) AS rows")]
-    if UNIT in rows.columns:
-        counts += [F.expr(f"count_if({UNIT} = '{unit}') AS {unit}") for unit in UNITS]
-    return counts
-
-
-def _written(folder: Path, counts: dict[str, Any]) -> TextSegments | None:
-    """Return the files of a folder in their order; None if the numbers in their footers do not tell it."""
+def _written(folder: Path, rows: int) -> TextSegments | None:
+    """Return the files of a folder in their order; None if their footers do not tell it, or rows are missing."""
     places: dict[int, TextPart] = {}
     malformed = 0
     for path in folder.glob("*.parquet"):
         with pq.ParquetFile(path) as file:
-            blocks = _blocks(file.metadata)
             if not file.metadata.num_rows:
                 continue
+            blocks = _blocks(file.metadata)
             if len(blocks) != 1 or blocks & places.keys():
                 return None
             places[blocks.pop()] = TextPart(path, file.metadata.num_rows)
             malformed += sum(_malformed(file, group) for group in range(file.num_row_groups))
     files = tuple(part for _, part in sorted(places.items()))
-    if sum(part.rows for part in files) != counts["rows"]:
+    if sum(part.rows for part in files) != rows:
         return None
-    units = [unit for unit in UNITS if counts.get(unit)]
-    return TextSegments(folder, files, malformed, _first_unit_first(units, files))
+    units = dict.fromkeys(unit for part in files for unit in _units(part.path))
+    return TextSegments(folder, files, malformed, tuple(units))
 
 
 def _blocks(metadata: pq.FileMetaData) -> set[int]:
@@ -163,17 +153,19 @@ def _malformed(file: pq.ParquetFile, group: int) -> int:
     return int(len(reasons) - reasons.null_count)
 
 
-def _first_unit_first(units: list[str], files: tuple[TextPart, ...]) -> tuple[str, ...]:
-    if len(units) < 2:
-        return tuple(units)
-    for part in files:
-        with pq.ParquetFile(part.path) as file:
-            column = file.read(columns=[UNIT]).column(UNIT)
-        TRAFFIC.add(read=column.nbytes)
-        first = next((each for each in column.unique().to_pylist() if each is not None), None)
-        if first is not None:
-            return (first, *(unit for unit in units if unit != first))
-    return tuple(units)
+def _units(path: Path) -> Iterator[str]:
+    """Return the units of times in a file as they occur; the column is read only where there are several."""
+    with pq.ParquetFile(path) as file:
+        if UNIT not in file.schema_arrow.names:
+            return
+        for group in range(file.num_row_groups):
+            statistics = _statistics(file.metadata, group, UNIT)
+            if statistics is not None and statistics.has_min_max and statistics.min == statistics.max:
+                yield statistics.min
+            elif statistics is None or statistics.num_values:
+                column = file.read_row_group(group, columns=[UNIT]).column(UNIT)
+                TRAFFIC.add(read=column.nbytes)
+                yield from (unit for unit in column.unique().to_pylist() if unit is not None)
 
 
 def rejected_rows(files: Iterable[Path]) -> Iterator[tuple[Path, NDArray[np.int64], pa.Table]]:
