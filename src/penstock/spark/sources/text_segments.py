@@ -33,7 +33,7 @@ from penstock.spark.sources.text_lines import (
 from penstock.spark.sources.text_parser import UNIT, parsed_frame
 
 _WRITE_OPTIONS = {
-    "compression": "snappy",
+    "compression": "lz4_raw",
     "maxRecordsPerFile": "0",
     "parquet.block.size": str(32 * 1024 * 1024),
     # Most columns of logs have too many values for a dictionary: without it, writing took half the time
