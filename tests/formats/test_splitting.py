@@ -26,7 +26,7 @@ def test_where_a_text_is_cut_does_not_matter(pieces, size, longest):
     text = "".join(pieces)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts, "LONGEST_RECORD", longest)
-        patch.setattr(texts, "_KEPT", 3)
+        patch.setattr(texts, "KEPT", 3)
         assert split(text, CSV, size) == split(text, CSV, max(len(text), 1))
 
 

@@ -48,10 +48,8 @@ def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
 @pytest.mark.parametrize(
     "shape", [each if each == "mixed_windows" else pytest.param(each, marks=pytest.mark.slow) for each in SHAPES]
 )
-@pytest.mark.parametrize("file_rows", [pytest.param(0, marks=pytest.mark.slow), 10**9])
-def test_results_that_executors_write(shape, file_rows, tmp_path, spark, monkeypatch):
+def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     """All results are written by executors, published by renaming, and those of groups split by executors."""
-    monkeypatch.setattr(write_decision, "FILE_ROWS", file_rows)
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)

@@ -7,31 +7,42 @@ UNITS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "n
 LIMITS: Mapping[str, float] = {"s": 1e11, "ms": 1e14, "us": 1e17}
 """Without a given unit, a number below the limit has this unit. Correct for every time since March 1973."""
 _NUMBER = r"^\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*$"
+_DATE = r"^\\d{4}-\\d{2}-\\d{2}"
 _TIME_ONLY = r"^\\s*T?\\d{1,2}:"
 _SERVER = r"^\\[?(\\d{2}/[A-Z][a-z]{2}/\\d{4}:\\d{2}:\\d{2}:\\d{2}( [+-]\\d{4})?)\\]?$"
 """The time in a web server's log: [10/Oct/2026:13:55:36 +0200]."""
 
 
-def time_sql(text: str, unit: str | None) -> str:
+def time_sql(text: str, unit: str | None, number: str) -> str:
     """Return the SQL of a TIMESTAMP from a text, NULL if it is not a time.
 
-    `unit` is one of s, ms, us, ns or iso; None: numbers by their magnitude, everything else as a date. A text
-    without a date would depend on the day on which it is read, so it is not a time.
+    `unit` is one of s, ms, us, ns or iso; None: numbers by their magnitude, all else as a date; `number`
+    is the SQL of `number_of`. A text without a date would depend on the day on which it is read, so it is not a
+    time.
     """
     if unit in UNITS:
         return number_sql(f"try_cast({text} AS DECIMAL(38,9))", unit)
     comma = f"regexp_replace({text}, '(:\\\\d\\\\d),(\\\\d)', '$1.$2')"  # 12:00:00,123
     server = f"regexp_extract({text}, '{_SERVER}', 1)"
-    date = (
-        f"CASE WHEN {text} RLIKE '{_TIME_ONLY}' THEN NULL "
+    cast = f"coalesce(try_cast({text} AS TIMESTAMP), try_cast({comma} AS TIMESTAMP))"
+    date = (  # the first case is a short cut for most logs: it excludes the others
+        f"CASE WHEN {text} RLIKE '{_DATE}' THEN {cast} "
+        f"WHEN {text} RLIKE '{_TIME_ONLY}' THEN NULL "
         f"WHEN {text} RLIKE '{_SERVER}' THEN coalesce(try_to_timestamp({server}, 'dd/MMM/yyyy:HH:mm:ss Z'), "
         f"try_to_timestamp({server}, 'dd/MMM/yyyy:HH:mm:ss')) "
-        f"ELSE coalesce(try_cast({text} AS TIMESTAMP), try_cast({comma} AS TIMESTAMP)) END"
+        f"ELSE {cast} END"
     )
     if unit == "iso":
         return date
-    number = number_sql(f"try_cast({text} AS DECIMAL(38,9))", None)
-    return f"CASE WHEN {text} RLIKE '{_NUMBER}' THEN {number} ELSE {date} END"
+    return f"CASE WHEN {number} IS NOT NULL THEN {number_sql(number, None)} ELSE {date} END"
+
+
+def number_of(text: str) -> str:
+    """Return the SQL of the number in a text; NULL if it is none.
+
+    A text is cast only if it looks like a number: for any other text Java would throw and catch an exception.
+    """
+    return f"CASE WHEN {text} RLIKE '{_NUMBER}' THEN try_cast({text} AS DECIMAL(38,9)) END"
 
 
 def number_sql(number: str, unit: str | None) -> str:
@@ -44,9 +55,8 @@ def number_sql(number: str, unit: str | None) -> str:
     return f"CASE {cases} ELSE {_scaled(number, 'ns')} END"
 
 
-def unit_sql(text: str) -> str:
-    """Return the SQL of the unit of a number by its magnitude; NULL if it is not a number."""
-    number = f"try_cast({text} AS DECIMAL(38,9))"
+def unit_sql(number: str) -> str:
+    """Return the SQL of the unit of a number by its magnitude; NULL if it is NULL."""
     cases = " ".join(f"WHEN abs({number}) < {limit:.0f} THEN '{each}'" for each, limit in LIMITS.items())
     return f"CASE WHEN {number} IS NULL THEN NULL {cases} ELSE 'ns' END"
 

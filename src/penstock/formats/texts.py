@@ -16,7 +16,7 @@ LONGEST_RECORD = 1_000_000
 """Maximum characters of a record. A longer one is rejected; so is one whose quote is not closed within it."""
 BROKEN = "\x00\x00"
 """The prefix of a record that cannot be read: too long, or with a quote that is not closed."""
-_KEPT = 1000
+KEPT = 1000
 """Characters kept of such a record."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
 
@@ -102,7 +102,7 @@ class Splitter:
     def _up_to_other_fields(self, lines: list[str]) -> list[str]:
         for place, line in enumerate(lines):
             if self._layout.names_others(line):
-                self.other_fields = line[:_KEPT]
+                self.other_fields = line[:KEPT]
                 return lines[:place]
         return lines
 
@@ -139,7 +139,7 @@ def _length(lines: Sequence[str]) -> int:
 
 def broken(record: str) -> str:
     """Return the beginning of a record that cannot be read, marked as such."""
-    return BROKEN + record[:_KEPT]
+    return BROKEN + record[:KEPT]
 
 
 def without_blanks(records: Sequence[str], comment: str | None) -> list[str]:

@@ -75,9 +75,14 @@ class Chunk:
         """Bytes of the rows."""
         return self.place.bytes
 
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The files that hold the rows; none if they are resident."""
+        return self.place.segments if isinstance(self.place, StoredRows) else ()
+
     def without(self, lost: Set[Segment]) -> list["Chunk"]:
         """Return the rows that are not in lost files, in chunks."""
-        if not isinstance(self.place, StoredRows) or lost.isdisjoint(self.place.segments):
+        if not isinstance(self.place, StoredRows) or lost.isdisjoint(self.segments):
             return [self]
         return [Chunk(rows, self.number) for rows in self.place.without(lost)]
 

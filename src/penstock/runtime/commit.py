@@ -1,7 +1,7 @@
 """Commit: what a finished job made becomes rows in queues and results for sinks."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
@@ -95,9 +95,6 @@ def _emit_written(
             recorder.result_sums(query, sums.responses(finished.now_us), ideal_s(target.name))
     if len(gone) == len(written.sums):
         target.remove()
-    elif gone and written.by_query is not None:
-        left = {query: files for query, files in written.by_query.items() if query not in gone}
-        yield Emitted(target.name, _NO_ROWS, of_group=True, written=replace(written, by_query=left))
     elif gone:  # a query failed meanwhile: its rows are taken out
         rows = pa.concat_tables([pq.ParquetFile(path).read() for path in written.files])
         target.remove()

@@ -195,6 +195,8 @@ class Engine:
         number = admitted_files if isinstance(arrived, ArrivedFiles) else admitted
         passed = number(log.definition, arrived, log.next_sequence, log.newest, log.box)  # type: ignore[arg-type]
         log.advance(passed)
+        if self._segments is not None and passed.stored is not None:
+            self._segments.own(passed.stored.segments)
         for place in self._places(log.definition, passed, chunk_rows):
             chunk = self.state.chunk(place)
             self.recorder.queued(stream, chunk, is_stream=True)
@@ -290,9 +292,9 @@ class Engine:
 
     def release(self) -> None:
         """Release the rows that no window can need any more; store the oldest where logs are long."""
-        released = join_progress.release(self.state)
+        join_progress.release(self.state)
         if self._segments is not None:
-            self._segments.remove(released)
+            self._segments.sweep(self.state)
             for log in self.state.streams.values():
                 log.chunks = self._segments.shortened(log.definition, log.chunks)
 

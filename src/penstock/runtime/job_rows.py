@@ -45,7 +45,7 @@ class JobRows:
         self._longest = LONGEST_TRAIN
         """Units that a job takes at most: fewer for a while after one made too many results."""
         self._constants: dict[str, tuple[Group, pa.Table]] = {}
-        self.writing = WriteDecision(state, units, slots)
+        self.writing = WriteDecision(state, units)
 
     def take(self, units: tuple[Unit, ...]) -> Job:
         """Take the rows of units from their queues, and return the job.
@@ -88,8 +88,6 @@ class JobRows:
             left = min(self._units.most_rows(served, waiting), most)
             writes = self.writing.would_write(unit, served, waiting)
             left_stored = min(self._units.most_stored_rows(served, waiting, writes=writes), most)
-            if writes:
-                left_stored = self.writing.together(served, left_stored)
             filled += min(left, waiting) / served.fitting
             if running and (filled > 1 or writes):
                 break

@@ -6,7 +6,6 @@ from itertools import pairwise
 from penstock.network import Edge
 from penstock.plan.reach import Reach
 from penstock.plan.steps import Join
-from penstock.runtime.chunk import Chunk
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 
@@ -51,18 +50,14 @@ def waited_for(state: RuntimeState) -> set[str]:
     return found
 
 
-def release(state: RuntimeState) -> list[Chunk]:
-    """Release the chunks of logs that no window can need any more, and return them."""
-    released: list[Chunk] = []
+def release(state: RuntimeState) -> None:
+    """Release the chunks of logs that no window can need any more."""
     for name, log in state.streams.items():
         readers = state.windows.get(name)
-        if log.chunks:
-            count = len(log.chunks)
-            if readers is not None:
-                count = min(_passed(state, log, join, port) for join, port in readers)
-            released += log.chunks[:count]
-            del log.chunks[:count]
-    return released
+        if readers is None:
+            log.chunks.clear()
+        elif log.chunks:
+            del log.chunks[: min(_passed(state, log, join, port) for join, port in readers)]
 
 
 def _passed(state: RuntimeState, log: StreamLog, join: str, port: int) -> int:

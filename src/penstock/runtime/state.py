@@ -1,6 +1,6 @@
 """The state of a running system: plan, queues, logs, queries and jobs in flight."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from penstock.language.statements import StreamDef
 from penstock.network import Edge
@@ -57,6 +57,15 @@ class RuntimeState:
         self.queues[new] = self.queues[old].copy()
         for job in self.in_flight:
             job.copies.setdefault(old, []).append(new)
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the files that queues, logs and jobs in flight need; some several times."""
+        chunks = [chunk for queue in self.queues.values() for chunk in queue.chunks]
+        chunks += [chunk for log in self.streams.values() for chunk in log.chunks]
+        for chunk in chunks:
+            yield from chunk.segments
+        for job in self.in_flight:
+            yield from (segment for _, segment in job.files)
 
     def remove_files(self, lost: Set[Segment]) -> None:
         """Remove the rows of lost files from queues and logs."""

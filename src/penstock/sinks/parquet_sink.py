@@ -124,13 +124,8 @@ class ParquetSink(Sink):
     def emit_files(self, name: str, written: WrittenResults, *, of_group: bool) -> None:
         """Make files that executors wrote visible to `read`, by renaming them."""
         with self._os_errors():
-            if written.by_query is not None:
-                for query, files in written.by_query.items():
-                    for path in files:
-                        self._make_visible(path, f"{RECENT}/{query}")
-            else:
-                for path in written.files:
-                    self._make_visible(path, f"{GROUPS if of_group else RECENT}/{name}")
+            for path in written.files:
+                self._make_visible(path, f"{GROUPS if of_group else RECENT}/{name}")
             written.remove_folder()
 
     def split_with(self, splitter: Splitter) -> None:

@@ -14,13 +14,11 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.localRelationThreshold": "0",
     # Otherwise 33 paths or more start a job that lists them: 200 paths took 1.1 s instead of 0.14
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    # Times that Spark writes are read again by Arrow, which takes its default for nanoseconds
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Results of a group are written to files of each query without sorting them first
-    "spark.sql.maxConcurrentOutputFileWriters": "1000",
     # Every Arrow batch is a task, and a task costs 8 ms, so Penstock partitions a job's rows itself. Results
     # come in such batches too, and a batch holds at most 2 GB of strings
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Times in files that executors write are whole microseconds with statistics; INT96 has none
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """What Penstock needs in every session; all of it can be set while the session runs."""
 

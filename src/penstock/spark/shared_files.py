@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 from pyspark.sql import SparkSession
 
 from penstock.spark.job_errors import explained
-from penstock.spark.sources.paths import for_spark
+from penstock.spark.sources.paths import literal_path
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -23,7 +23,7 @@ def why_unreadable(spark: SparkSession, file: Path) -> str | None:
     if is_local(spark):
         return None
     try:
-        spark.read.format("binaryFile").load(for_spark(file)).selectExpr("length").limit(1).toArrow()
+        spark.read.format("binaryFile").load(literal_path(file)).selectExpr("length").limit(1).toArrow()
     except Exception as error:
         return explained(error)
     return None

@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
 from penstock.plan.group import QUERY
 from penstock.plan.steps import ARRIVAL
 from penstock.spark.session import slots_of
-from penstock.spark.sources.paths import for_spark
-from penstock.spark.write_results import files_by_query
+from penstock.spark.sources.paths import literal_path
 
 
 def split_by_query(spark: SparkSession, files: Sequence[Path], folder: Path) -> Mapping[str, Path]:
     """Split the files of a group by query; return one file for each query that has rows."""
-    rows = spark.read.parquet(*map(for_spark, files)).drop(ARRIVAL)
+    rows = spark.read.parquet(*map(literal_path, files)).drop(ARRIVAL)
     place = folder / "queries"
     rows.repartition(2 * slots_of(spark), QUERY).write.partitionBy(QUERY).parquet(str(place))
-    found = files_by_query(place)
-    if any(len(paths) > 1 for paths in found.values()):
-        raise RuntimeError("the results of a query are in several files")
-    return {name: path for name, (path,) in found.items()}
+    found: dict[str, Path] = {}
+    for path in place.glob(f"{QUERY}=*/part-*"):
+        name = unquote(path.parent.name.removeprefix(f"{QUERY}="))
+        if name in found:
+            raise RuntimeError(f"the results of query {name} are in several files")
+        found[name] = path
+    return found

@@ -19,7 +19,7 @@ from penstock.runtime.rows.row_window import EXPIRES
 from penstock.runtime.rows.stored import Span, StoredBatch, StoredRows
 from penstock.shedding.drop_box import keeps_sql
 from penstock.spark.frames import arrow_frame, union
-from penstock.spark.sources.paths import for_spark
+from penstock.spark.sources.paths import literal_path
 
 HIDDEN = (seq(0), TIME, ARRIVAL)
 _MOST_UNITED = 8
@@ -120,7 +120,7 @@ class _Reader:
         batch, first = spans[0]
         TRAFFIC.add(scans=len(spans))
         frame = self._spark.read.schema(self._schema(batch, own=first.file.segment.numbered)).parquet(
-            *(for_spark(span.file.segment.path) for _, span in spans)
+            *(literal_path(span.file.segment.path) for _, span in spans)
         )
         time = batch.names[self._time] if self._time else None
         if self._window is not None and time is not None and not first.file.segment.numbered:

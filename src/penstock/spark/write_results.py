@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation
@@ -18,7 +17,7 @@ from penstock.plan.template import MEMBER
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.written import ArrivalSums, WriteTarget, WrittenResults
 from penstock.spark.guarded_fetch import guarded, too_many
-from penstock.spark.sources.paths import for_spark
+from penstock.spark.sources.paths import literal_path
 
 _SUMS = (
     "count(1) AS n",
@@ -26,6 +25,7 @@ _SUMS = (
     f"sum(({ARRIVAL} - {{0}}L) / 1e6D) AS since_s",
     f"sum((({ARRIVAL} - {{0}}L) / 1e6D) * (({ARRIVAL} - {{0}}L) / 1e6D)) AS squares",
 )
+_FEW_PARTITIONS = 16
 _HOUR_US = 3_600_000_000
 
 
@@ -36,8 +36,6 @@ def write_results(
     if target.seen is not None:
         rows = rows.filter(target.seen)
     rows = guarded(rows, limit)
-    if target.arrival_us is not None:
-        return _write_each(rows, target, target.arrival_us, tasks)
     columns = _columns(rows, target)
     if target.members is None:
         rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
@@ -53,27 +51,6 @@ def write_results(
     elif files:
         found = _sums_of_group(rows, files, counted)
     return WrittenResults(target.folder, files, sum(counts.values()), found)
-
-
-def _write_each(rows: DataFrame, target: WriteTarget, arrival_us: int, tasks: int) -> WrittenResults:
-    """Write files for each query of a group. All rows arrived together, so the numbers of results tell the rest."""
-    place = target.folder / "rows"
-    columns = [column for column in _columns(rows, target) if column != ARRIVAL]
-    with too_many():
-        rows.selectExpr(*columns).coalesce(tasks).write.partitionBy(QUERY).parquet(str(place))
-    by_query = files_by_query(place)
-    counts = {query: sum(pq.read_metadata(path).num_rows for path in files) for query, files in by_query.items()}
-    sums = {query: ArrivalSums.counted({arrival_us: count}) for query, count in counts.items()}
-    every = tuple(path for files in by_query.values() for path in files)
-    return WrittenResults(target.folder, every, sum(counts.values()), sums, by_query)
-
-
-def files_by_query(place: Path) -> dict[str, tuple[Path, ...]]:
-    """Return the files of each query in a folder that Spark wrote partitioned by query."""
-    found: dict[str, tuple[Path, ...]] = {}
-    for folder in sorted(place.glob(f"{QUERY}=*")):
-        found[unquote(folder.name.removeprefix(f"{QUERY}="))] = tuple(sorted(folder.glob("part-*")))
-    return found
 
 
 def _columns(rows: DataFrame, target: WriteTarget) -> list[str]:
@@ -98,9 +75,10 @@ def _columns(rows: DataFrame, target: WriteTarget) -> list[str]:
 
 def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted") -> dict[str, ArrivalSums]:
     """Return the sums of each query of a group, from the files: an observation cannot group."""
-    written = rows.sparkSession.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(for_spark, files))
-    # Two narrow columns: one task reads them faster than a shuffle starts
-    found = written.coalesce(1).groupBy(QUERY).agg(*map(F.expr, counted.columns)).toArrow().to_pylist()
+    written = rows.sparkSession.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(literal_path, files))
+    if int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions"))) > _FEW_PARTITIONS:
+        written = written.coalesce(1)  # two narrow columns: one task reads them faster than a shuffle starts
+    found = written.groupBy(QUERY).agg(*map(F.expr, counted.columns)).toArrow().to_pylist()
     return {each[QUERY]: counted.sums(each) for each in found}
 
 

@@ -58,6 +58,8 @@ class Segment:
     has_bad: bool = False
     """Whether it holds malformed rows, marked in the column ``__bad``."""
     numbered: bool = False
+    owned: bool = False
+    """Whether Penstock wrote the file for this run, and removes it when nothing needs it any more."""
     last_sequence: int = 0
     """Of a numbered file: the sequence number of its last row."""
 

@@ -19,8 +19,6 @@ class WriteTarget:
     """The condition in SQL on the rows that the query sees; None: all."""
     members: Mapping[int, str] | None = None
     """Of a group: its queries by their numbers."""
-    arrival_us: int | None = None
-    """Of a group whose queries get files of their own: the arrival of all rows."""
 
     def remove(self) -> None:
         """Remove the folder with whatever was written."""
@@ -82,8 +80,6 @@ class WrittenResults:
     rows: int
     sums: Mapping[str, ArrivalSums] = field(default_factory=dict)
     """For each query that has results."""
-    by_query: Mapping[str, tuple[Path, ...]] | None = None
-    """The files of each query, if every query of a group has files of its own."""
 
     def remove_folder(self) -> None:
         """Remove the folder with whatever is left in it."""

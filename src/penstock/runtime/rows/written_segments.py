@@ -1,7 +1,7 @@
 """Rows of generated streams and sockets as segments, where they are many: the driver writes them once.
 
-A log that holds more than fits is written out from its oldest chunks on. The files are removed when no window
-needs them any more.
+A log that holds more than fits is written out from its oldest chunks on. The files are removed when nothing needs
+them any more.
 """
 
 from collections.abc import Iterable
@@ -19,6 +19,7 @@ from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.segment import FileStamp, Segment
 from penstock.runtime.rows.stored import AdmittedFile, StoredBatch, StoredRows
 from penstock.runtime.rows.time_index import TimeIndexBuilder
+from penstock.runtime.state import RuntimeState
 
 RESIDENT_BYTES = 64 * 1024 * 1024
 """Bytes of a log that stay in memory."""
@@ -35,8 +36,7 @@ class SegmentWriter:
         self.always = always
         """Whether rows are written as soon as they are admitted."""
         self._number = 0
-        self._of_logs: set[Path] = set()
-        """Files that only a log needs."""
+        self._owned: set[Path] = set()
 
     def stored(self, stream: StreamDef, tables: Iterable[pa.Table]) -> StoredRows:
         """Write admitted rows to a segment, with their numbers, times and arrivals, and return them as stored."""
@@ -56,6 +56,7 @@ class SegmentWriter:
             TIME,
             int(numbers(rows, seq(0))[0]),
             numbered=True,
+            owned=True,
             last_sequence=int(numbers(rows, seq(0))[-1]),
         )
         names = {column.name: column.name for column in stream.columns}
@@ -67,6 +68,7 @@ class SegmentWriter:
             names,
             float(np.mean(arrivals)),
         )
+        self.own([segment])
         return StoredRows.of(batch)
 
     def shortened(self, stream: StreamDef, chunks: list[Chunk]) -> list[Chunk]:
@@ -81,13 +83,16 @@ class SegmentWriter:
             end += 1
         places = [chunk.place for chunk in chunks[first:end]]
         rows = self.stored(stream, [place.table for place in places if isinstance(place, ResidentRows)])
-        self._of_logs.update(segment.path for segment in rows.segments)
         return [*chunks[:first], Chunk(rows, chunks[first].number), *chunks[end:]]
 
-    def remove(self, released: Iterable[Chunk]) -> None:
-        """Remove the files of chunks that a log no longer holds, if nothing else needs them."""
-        for chunk in released:
-            for segment in chunk.place.segments if isinstance(chunk.place, StoredRows) else ():
-                if segment.path in self._of_logs:
-                    self._of_logs.remove(segment.path)
-                    segment.path.unlink(missing_ok=True)
+    def own(self, segments: Iterable[Segment]) -> None:
+        """Remember the files that Penstock wrote for this run."""
+        self._owned.update(segment.path for segment in segments if segment.owned)
+
+    def sweep(self, state: RuntimeState) -> None:
+        """Remove the files that nothing needs any more: no queue, no log and no job in flight."""
+        if self._owned:
+            unused = self._owned - {segment.path for segment in state.segments()}
+            for path in unused:
+                path.unlink(missing_ok=True)
+            self._owned -= unused

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from penstock.spark.job_errors import explained
 from penstock.spark.session import check_alive
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.file_changes import FileChanges
-from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
+from penstock.spark.sources.file_segments import FileSegments
+from penstock.spark.sources.parquet_segments import Footer
 from penstock.spark.sources.read_files import read_files, signature
 from penstock.spark.sources.text_files import UnreadableError
 from penstock.spark.sources.time_units import TimeUnit
@@ -53,10 +54,10 @@ class FileSource:
         self._open: Iterator[pa.Table | tuple[Segment, ...]] = iter(())
         self._stopped = False
         self._has_time = stream.timestamp is not None
-        self._names: dict[str, str] = {}
         stores = self._format == "parquet" and context.places.may_store and not context.has_memory_limit
         self._bytes_at_once = _STORED_BYTES_AT_ONCE if stores else _BYTES_AT_ONCE
         self._unit = TimeUnit(stream, context.tell)
+        self._segments = FileSegments(stream, context, self._format, self._unit)
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
         self._next_listing = 0.0
@@ -75,7 +76,7 @@ class FileSource:
             self._open = self._read(self._next_paths())
             found = next(self._open, None)
         if isinstance(found, tuple):
-            yield ArrivedFiles(found, now_us, self._names)
+            yield ArrivedFiles(found, now_us, self._segments.names)
         elif found is not None:
             yield Arrived(self._unit.reported(found), now_us)
 
@@ -167,29 +168,29 @@ class FileSource:
 
     def _read(self, paths: list[Path]) -> Iterator[pa.Table | tuple[Segment, ...]]:
         """Return files as segments, or their rows; a broken file is rejected, and the others are read."""
-        footers = {path: self._footers.pop(path) for path in paths if path in self._footers}
-        if len(footers) == len(paths) and self._context.places.may_store:
-            segments = self._segments(footers)
+        if self._format == "parquet":
+            footers = {path: self._footers.pop(path) for path in paths if path in self._footers}
+            segments = self._segments.of_parquet(footers) if len(footers) == len(paths) else ()
             if segments:
                 yield segments
-                return
-        yield from self._read_rows(paths)
-
-    def _segments(self, footers: Mapping[Path, Footer]) -> tuple[Segment, ...]:
-        """Return parquet files as segments; none if their rows should be or must be read here."""
-        names = names_in(next(iter(footers.values())), self._stream.columns)
-        rows = sum(footer.rows for footer in footers.values())
-        if names is None or not rows or not self._context.places.stores(rows):
-            return ()
-        if any(":" in str(path) for path in footers):  # Spark's file systems cannot open such names
-            return ()
-        self._names = names
-        return tuple(
-            segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
-        )
+            else:
+                yield from self._read_rows(paths)
+            return
+        small: list[Path] = []
+        for path in paths:
+            segments = self._segments.of_text(path)
+            if not segments:
+                small.append(path)
+                continue
+            yield from self._read_rows(small)
+            yield segments
+            small = []
+        yield from self._read_rows(small)
 
     def _read_rows(self, paths: list[Path]) -> Iterator[pa.Table]:
         """Read files together; a broken file is rejected, and the others are read."""
+        if not paths:
+            return
         stream, spark = self._stream, self._context.spark
         try:
             yield from read_files(spark, self._format, paths, stream)

@@ -21,7 +21,7 @@ from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.spark.sources.missing_columns import fail_missing
-from penstock.spark.sources.paths import for_spark
+from penstock.spark.sources.paths import literal_path
 from penstock.spark.types import column_type
 
 _FILE = "__file"
@@ -107,7 +107,7 @@ def _frame(spark: SparkSession, paths: Sequence[Path]) -> DataFrame:
     """Return the rows of files of one schema, with the file of each. Spark cannot read nanoseconds; Arrow can."""
     schema = pq.read_schema(paths[0])
     if not any("timestamp[ns" in str(field.type) for field in schema):
-        frame = spark.read.parquet(*(for_spark(path) for path in paths))
+        frame = spark.read.parquet(*(literal_path(path) for path in paths))
         return frame.select("*", F.col("_metadata.file_path").alias(_FILE))
     kinds = [arrow_type(type_of_arrow(field.type)) for field in schema]
     tables = []

@@ -56,7 +56,13 @@ def names_in(footer: Footer, columns: Sequence[Column]) -> dict[str, str] | None
 
 
 def segment_of(
-    path: Path, footer: Footer, stream: StreamDef, names: dict[str, str], *, has_bad: bool = False
+    path: Path,
+    footer: Footer,
+    stream: StreamDef,
+    names: dict[str, str],
+    *,
+    has_bad: bool = False,
+    owned: bool = False,
 ) -> Segment:
     """Return a file as a segment. Its stamp is taken first: a change since then is noticed."""
     time = time_name(stream)
@@ -67,6 +73,7 @@ def segment_of(
         FileStamp.of(path),
         None if time is None else names[time],
         has_bad=has_bad,
+        owned=owned,
     )
 
 

@@ -1,13 +1,13 @@
-"""Paths for Spark, which takes some characters as a pattern."""
+"""Paths of files as Spark's readers expect them."""
 
 from pathlib import Path
 
 
-def for_spark(path: Path) -> str:
+def literal_path(path: Path) -> str:
     r"""Return the path for Spark, with the characters of a pattern escaped.
 
-    >>> for_spark(Path("/a/b[1].json"))
-    '/a/b\\[1\\].json'
+    >>> literal_path(Path("a [1]*.json"))
+    'a \\[1\\]\\*.json'
     """
     text = str(path)
     for char in "\\{}[]*?":

@@ -30,9 +30,15 @@ def read_text(
 ) -> Iterator[pa.Table]:
     """Return the rows of text files of one layout; a broken file raises `UnreadableError` after its rows."""
     layout = file_layout(paths[0], format_name, relation)
-    unit = relation.options.get("timestamp_unit", "s" if format_name == "zeek" else None)
+    unit = unit_of(format_name, relation)
     for records in _blocks(paths, layout):
         yield parsed(spark, records, relation.columns, layout, unit, relation.time_column)
+
+
+def unit_of(format_name: str, relation: Relation) -> str | None:
+    """Return the unit of numbers in times; None: by their size."""
+    unit: str | None = relation.options.get("timestamp_unit", "s" if format_name == "zeek" else None)
+    return unit
 
 
 def _blocks(paths: Sequence[Path], layout: Layout) -> Iterator[pa.Array]:

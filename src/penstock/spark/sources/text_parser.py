@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.formats.layout import USER_WITH_SPACES, Layout
-from penstock.formats.log_times import time_sql, unit_sql, within_years
+from penstock.formats.log_times import number_of, time_sql, unit_sql, within_years
 from penstock.formats.texts import LONGEST_RECORD
 from penstock.language.names import named, quoted
 from penstock.language.statements import Column
@@ -21,7 +21,9 @@ from penstock.spark.session import slots_of
 
 UNIT = "__unit"
 """The column with the unit in which a time was read, if the script does not set one."""
-_LINE, _ROW, _CORRUPT = "__line", "__row", "__corrupt"
+LINE = "__line"
+"""The column with the text of a record."""
+_ROW, _CORRUPT = "__row", "__corrupt"
 _OBJECT = f"{_ROW}.v"
 _BRACKETS = r"\\[(\\d{2}/[A-Za-z]{3}/\\d{4}:[^\\]\"]*)\\]"
 _PART_BYTES = 512 * 1024
@@ -42,22 +44,44 @@ def parsed(
     `unit` is the unit of numbers in TIMESTAMP columns. If it is None, the column ``__unit`` has the unit in which
     the numbers of `time_column` were read.
     """
-    table = cut(pa.table({_LINE: lines}), min(max(lines.nbytes // _PART_BYTES, 1), slots_of(spark)))
+    table = cut(pa.table({LINE: lines}), min(max(lines.nbytes // _PART_BYTES, 1), slots_of(spark)))
+    return parsed_frame(spark.createDataFrame(table), columns, layout, unit, time_column).toArrow()
+
+
+def parsed_frame(
+    frame: DataFrame,
+    columns: Sequence[Column],
+    layout: Layout,
+    unit: str | None,
+    time_column: str | None,
+    others: Sequence[str] = (),
+) -> DataFrame:
+    """Return a frame with records in ``__line`` as rows of the declared columns, as `parsed` does.
+
+    `others` are columns of the frame that are passed on.
+    """
     reader = (_json if layout.form == "json" else _separated)(columns, layout, unit)
-    frame = spark.createDataFrame(table).selectExpr(quoted(_LINE), named(reader.row, _ROW))
     values = [named(sql, _value(place)) for place, sql in enumerate(reader.values)]
-    frame = frame.selectExpr(_LINE, _ROW, *values)
-    frame = frame.selectExpr(_LINE, _ROW, *(_kept(place, column) for place, column in enumerate(columns)))
+    kept = [_kept(place, column) for place, column in enumerate(columns)]
+    passed = [quoted(name) for name in (LINE, *others)]
+    # Spark computes what a step defines once, and what is written twice in one step twice
+    frame = frame.selectExpr(*passed, named(reader.row, _ROW))
+    for early in (reader.early_texts, reader.numbers):
+        if early:
+            frame = frame.selectExpr("*", *(named(sql, name) for name, sql in early.items()))
+    frame = frame.selectExpr("*", *values)
+    known = [*passed, _ROW, *reader.early_texts, *reader.numbers]
+    frame = frame.selectExpr(*known, *kept).selectExpr(
+        *known, *map(_value, range(len(columns))), named(reader.reason, BAD)
+    )
     outputs = [named(_value(place), column.name) for place, column in enumerate(columns)]
-    outputs += [
-        named(reader.reason, BAD),
-        named(
-            f"CASE {_is_marked(f'substr({_LINE}, 3)')} WHEN {reader.reason} IS NOT NULL THEN {reader.raw} END", RAW
-        ),
-    ]
+    raw = f"CASE WHEN {BAD} IS NULL THEN NULL {_is_marked(f'substr({LINE}, 3)')} ELSE {reader.raw} END"
+    outputs += [BAD, named(raw, RAW)]
     if unit is None and time_column is not None and time_column in reader.texts:
-        outputs.append(named(unit_sql(reader.texts[time_column]), UNIT))
-    return frame.selectExpr(*outputs).toArrow()
+        place = next(place for place, column in enumerate(columns) if column.name == time_column)
+        number = _number(place) if _number(place) in reader.numbers else number_of(reader.texts[time_column])
+        outputs.append(named(unit_sql(number), UNIT))
+    return frame.selectExpr(*outputs, *passed[1:])
 
 
 def _kept(place: int, column: Column) -> str:
@@ -69,16 +93,33 @@ def _value(place: int) -> str:
     return f"__v{place}"
 
 
+def _number(place: int) -> str:
+    return f"__n{place}"
+
+
 class _Reader:
     """The SQL that reads a line: its parsed form, each column's value, why it does not fit, and its raw text."""
 
-    def __init__(self, row: str, values: list[str], reason: str, raw: str, texts: dict[str, str]) -> None:
+    def __init__(
+        self,
+        row: str,
+        values: list[str],
+        reason: str,
+        raw: str,
+        texts: dict[str, str],
+        numbers: dict[str, str],
+        early_texts: dict[str, str] | None = None,
+    ) -> None:
         self.row = row
         self.values = values
         self.reason = reason
         self.raw = raw
         self.texts = texts
         """The columns that are read as text first, with the SQL of the text."""
+        self.early_texts = early_texts or {}
+        """Texts that are not fields of the parsed form, by the name that they get first."""
+        self.numbers = numbers
+        """Numbers in the texts of times whose unit is not known, by the name that they get before the values."""
 
 
 def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reader:
@@ -87,7 +128,10 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
     The object is parsed inside another one: otherwise Spark would ignore whatever follows it in the line.
     """
     schema: dict[str, str] = {}
-    values, wrong, texts = [], [], {}
+    values, wrong = [], []
+    texts: dict[str, str] = {}
+    numbers: dict[str, str] = {}
+    early: dict[str, str] = {}
     for place, column in enumerate(columns):
         key = column.path or column.name
         root, *inner = key.split(".")
@@ -111,16 +155,20 @@ def _json(columns: Sequence[Column], layout: Layout, unit: str | None) -> _Reade
                 within = _takes(schema, root, "STRING")
                 deep = _inside(f"{_OBJECT}.{quoted(root)}", *inner) if within else _in_line(root, *inner)
                 text = f"coalesce({text}, {deep})"
+            if not text.startswith(_OBJECT):
+                early[f"__t{place}"], text = text, f"__t{place}"
             texts[column.name] = text
-            value = _cast(text, column, layout, unit)
+            value = _cast(text, place, column, layout, unit, numbers)
             wrong.append(f"WHEN {text} IS NOT NULL AND {is_null} THEN {_misfit(column)}")
         values.append(value)
     fields = ",".join(f"{quoted(name)}:{kind}" for name, kind in schema.items())
-    row = _parsed(_LINE, f"STRUCT<{fields}>")
+    row = _parsed(LINE, f"STRUCT<{fields}>")
     is_corrupt, no_object = f"{_ROW}.{_CORRUPT} IS NOT NULL", "THEN 'this is not a JSON object'"
-    no_json = f"WHEN {is_corrupt} AND {_parsed(_LINE, 'STRING')}.{_CORRUPT} IS NOT NULL {no_object}"
+    no_json = f"WHEN {is_corrupt} AND {_parsed(LINE, 'STRING')}.{_CORRUPT} IS NOT NULL {no_object}"
     other = f"WHEN {is_corrupt} OR {_OBJECT} IS NULL {no_object}"
-    return _Reader(row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", _LINE, texts)
+    return _Reader(
+        row, values, f"CASE {' '.join([_unreadable(), no_json, *wrong, other])} END", LINE, texts, numbers, early
+    )
 
 
 def _wider(kind: str) -> str:
@@ -143,7 +191,7 @@ def _parsed(text: str, kind: str) -> str:
     """Return the SQL that parses JSON text into the field `v` of a struct, or sets ``__corrupt`` if it misfits."""
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     schema = f"`v` {kind}, {_CORRUPT} STRING"
-    return f"from_json(concat('{{\"v\":', {text}, '}}'), '{_escaped(schema)}', {options})"
+    return f"from_json(concat('{{\"v\":', {text}, '}}'), '{escaped(schema)}', {options})"
 
 
 def _unreadable() -> str:
@@ -153,20 +201,20 @@ def _unreadable() -> str:
 
 def _is_marked(then: str) -> str:
     """Return the case of a record that is marked as `texts.BROKEN`."""
-    return f"WHEN startswith({_LINE}, '\\0\\0') THEN {then}"
+    return f"WHEN startswith({LINE}, '\\0\\0') THEN {then}"
 
 
 def _in_line(*keys: str) -> str:
-    return _inside(_LINE, *keys)
+    return _inside(LINE, *keys)
 
 
 def _inside(text: str, *keys: str) -> str:
     """Return the SQL of a value inside JSON text, as text."""
     if not any("'" in key or "*" in key for key in keys):
         path = "$" + "".join(f"[{chr(39)}{key}{chr(39)}]" for key in keys)
-        return f"get_json_object({text}, '{_escaped(path)}')"
+        return f"get_json_object({text}, '{escaped(path)}')"
     for key in keys:  # a path cannot contain such a key
-        text = f"try_element_at(from_json({text}, 'MAP<STRING,STRING>'), '{_escaped(key)}')"
+        text = f"try_element_at(from_json({text}, 'MAP<STRING,STRING>'), '{escaped(key)}')"
     return text
 
 
@@ -187,16 +235,18 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
     }
     if layout.null is not None:
         options["nullValue"] = layout.null
-    pairs = ", ".join(f"'{key}', '{_escaped(value)}'" for key, value in options.items())
-    line = _LINE
+    pairs = ", ".join(f"'{key}', '{escaped(value)}'" for key, value in options.items())
+    line = LINE
     if layout.brackets:  # a web server's [time zone] and a user with spaces are single fields: quote them
-        line = f"regexp_replace({line}, '{_escaped(USER_WITH_SPACES)}', '$1 \"$2\" [')"
+        line = f"regexp_replace({line}, '{escaped(USER_WITH_SPACES)}', '$1 \"$2\" [')"
         line = f"regexp_replace({line}, '{_BRACKETS}', '\"$1\"')"
     row = f"from_csv({line}, '{schema}', map({pairs}))"
-    values, wrong, texts = [], [], {}
+    values, wrong = [], []
+    texts: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for place, column in enumerate(columns):
         text = f"{_ROW}.f{places[(column.path or column.name).lower()]}"
-        value = _cast(text, column, layout, unit)
+        value = _cast(text, place, column, layout, unit, numbers)
         texts[column.name] = text
         values.append(value)
         if value != text:
@@ -205,36 +255,38 @@ def _separated(columns: Sequence[Column], layout: Layout, unit: str | None) -> _
     reason = " ".join(
         [_unreadable(), f"WHEN {_ROW} IS NULL OR {_ROW}.{_CORRUPT} IS NOT NULL THEN {count}", *wrong]
     )
-    as_json = ", ".join(f"'{_escaped(name)}', {_ROW}.{field}" for name, field in zip(names, fields, strict=True))
-    raw = f"CASE WHEN {_ROW}.{_CORRUPT} IS NULL THEN to_json(named_struct({as_json})) ELSE {_LINE} END"
-    return _Reader(row, values, f"CASE {reason} END", raw, texts)
+    as_json = ", ".join(f"'{escaped(name)}', {_ROW}.{field}" for name, field in zip(names, fields, strict=True))
+    raw = f"CASE WHEN {_ROW}.{_CORRUPT} IS NULL THEN to_json(named_struct({as_json})) ELSE {LINE} END"
+    return _Reader(row, values, f"CASE {reason} END", raw, texts, numbers)
 
 
-def _cast(text: str, column: Column, layout: Layout, unit: str | None) -> str:
-    """Return the SQL of a text as the column's type; NULL if it does not fit."""
+def _cast(text: str, place: int, column: Column, layout: Layout, unit: str | None, numbers: dict[str, str]) -> str:
+    """Return the SQL of a text as the column's type, NULL if it does not fit; add the number that it needs."""
     kind = column.type
     if kind.name == "STRING":
         return text
     if kind.name == "TIMESTAMP":
-        return time_sql(text, unit)
+        if unit is None:
+            numbers[_number(place)] = number_of(text)
+        return time_sql(text, unit, _number(place))
     if not kind.is_nested:
         return f"try_cast({text} AS {kind.name})"
     if layout.set_separator is None or kind.family != "array":
         whole = _parsed(text, kind.name)
         return f"CASE WHEN {whole}.{_CORRUPT} IS NULL THEN {whole}.v END"
-    parts = f"split({text}, '{_escaped(_literally(layout.set_separator))}')"
-    is_empty = f"{text} = '{_escaped(layout.empty_set or '')}'"
+    parts = f"split({text}, '{escaped(_literally(layout.set_separator))}')"
+    is_empty = f"{text} = '{escaped(layout.empty_set or '')}'"
     return f"CASE WHEN {is_empty} THEN CAST(array() AS {kind.name}) ELSE try_cast({parts} AS {kind.name}) END"
 
 
 def _misfit(column: Column) -> str:
-    return f"'{_escaped(f'column {column.name} does not fit {column.type.name}')}'"
+    return f"'{escaped(f'column {column.name} does not fit {column.type.name}')}'"
 
 
 def _literally(pattern: str) -> str:
     return f"\\Q{pattern}\\E"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Return a text escaped for quotes in SQL."""
     return text.replace("\\", "\\\\").replace("'", "\\'")

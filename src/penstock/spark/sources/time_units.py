@@ -1,6 +1,6 @@
 """The unit of numbers in a stream's times, reported once if the script does not set it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
@@ -23,11 +23,14 @@ class TimeUnit:
         if UNIT not in table.column_names:
             return table
         if not self._is_reported:
-            unit = next((each for each in table.column(UNIT).unique().to_pylist() if each is not None), None)
-            if unit is not None:
-                self._is_reported = True
-                self._tell(self._message(unit))
+            self.report([each for each in table.column(UNIT).unique().to_pylist() if each is not None])
         return table.drop_columns([UNIT])
+
+    def report(self, units: Sequence[str]) -> None:
+        """Report the first of the units in which rows were read, unless one was reported before."""
+        if units and not self._is_reported:
+            self._is_reported = True
+            self._tell(self._message(units[0]))
 
     def _message(self, unit: str) -> str:
         name = self._stream.time_column

@@ -1,0 +1,61 @@
+"""Files as segments: parquet files as they are, large text files by a job that executors run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.errors import RunError
+from penstock.language.statements import StreamDef
+from penstock.runtime.rows.segment import Segment
+from penstock.spark.sources.context import SourceContext
+from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
+from penstock.spark.sources.text_segments import text_segments
+from penstock.spark.sources.time_units import TimeUnit
+
+_TEXT_ROW_BYTES = 200
+"""Bytes of a row in a text file, to estimate their number: below most, as a job to parse them costs more."""
+
+
+class FileSegments:
+    """Returns files of a stream as segments, where the rows are many."""
+
+    def __init__(self, stream: StreamDef, context: SourceContext, format_name: str, unit: TimeUnit) -> None:
+        self._stream = stream
+        self._context = context
+        self._format = format_name
+        self._unit = unit
+        self.names: dict[str, str] = {}
+        """The column of the last files for each declared column."""
+
+    def of_parquet(self, footers: Mapping[Path, Footer]) -> tuple[Segment, ...]:
+        """Return parquet files as segments; none if their rows should be or must be read in the driver."""
+        rows = sum(footer.rows for footer in footers.values())
+        if not rows or not self._context.places.stores(rows):
+            return ()
+        names = names_in(next(iter(footers.values())), self._stream.columns)
+        if names is None or any(":" in str(path) for path in footers):
+            return ()  # a value may need a cast that fails; Spark's file systems cannot open names with colons
+        self.names = names
+        return tuple(
+            segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
+        )
+
+    def of_text(self, path: Path) -> tuple[Segment, ...]:
+        """Return a text file as segments; none if the driver should or must read it."""
+        stream, context = self._stream, self._context
+        try:
+            if not context.places.stores(path.stat().st_size // _TEXT_ROW_BYTES):
+                return ()
+            folder = context.scratch / "text"
+            folder.mkdir(parents=True, exist_ok=True)
+            found = text_segments(context.spark, path, self._format, stream, folder)
+        except (RunError, OSError):  # reading the file in the driver will show what is wrong
+            return ()
+        if found is None or not found.rows:
+            return ()
+        self._unit.report(found.units)
+        self.names = names = {column.name: column.name for column in stream.columns}
+        has_bad = found.malformed > 0
+        parts = [part.path for part in found.files if part.rows]
+        return tuple(
+            segment_of(part, Footer.of(part), stream, names, has_bad=has_bad, owned=True) for part in parts
+        )
