@@ -38,6 +38,19 @@ def test_every_shape_from_files(shape, tmp_path, spark):
     assert TRAFFIC.scans > before
 
 
+@pytest.mark.parametrize(
+    "shape", [each if each == "rows_join" else pytest.param(each, marks=pytest.mark.slow) for each in SHAPES]
+)
+def test_every_shape_from_text(shape, tmp_path, spark):
+    """JSON and CSV become segments by jobs on the executors."""
+    case = SHAPES[shape](6)
+    forms = ["json", "csv"] if shape not in ("star", "null_keys") else ["json"]
+    streams = [replace(stream, format=forms[place % len(forms)]) for place, stream in enumerate(case.streams)]
+    before = TRAFFIC.scans
+    assert_right(replace(case, streams=streams, settings={**case.settings, "rows": "stored"}), tmp_path, spark)
+    assert TRAFFIC.scans > before
+
+
 @pytest.mark.parametrize("rows", ["resident", "auto"])
 def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
     """With `auto`, chunks of some rows are stored and others are not, and a window has both."""

@@ -151,7 +151,7 @@ class _Reader:
         """Return the rows of files, numbered by their places."""
         batch, first = spans[0]
         clean = all(span.is_whole for _, span in spans)
-        arrival = f"{batch.arrival_us if self._arrivals is None else self._arrivals.index(batch.arrival_us)}L"
+        arrival = f"{self._arrival(batch)}L"
         sequence = "CAST(NULL AS BIGINT)"
         conditions = []
         if len(spans) == 1 and (self._numbered or not clean):
@@ -162,7 +162,7 @@ class _Reader:
             each.arrival_us != batch.arrival_us for each, _ in spans
         ):
             limits = [
-                (span.file.segment.path, span.file.segment.base, span.first, span.end, each.arrival_us)
+                (span.file.segment.path, span.file.segment.base, span.first, span.end, self._arrival(each))
                 for each, span in spans
             ]
             frame = self._joined(frame, limits)
@@ -177,6 +177,10 @@ class _Reader:
         if not clean:
             frame = self._admitted(frame, spans)
         return self._seen(frame)
+
+    def _arrival(self, batch: StoredBatch) -> int:
+        """Return the arrival of a batch, or what stands for it."""
+        return batch.arrival_us if self._arrivals is None else self._arrivals.index(batch.arrival_us)
 
     def _named(self, batch: StoredBatch) -> list[str]:
         return [named(quoted(batch.names[name]), name) for name in self._columns]
