@@ -90,10 +90,10 @@ def test_times_may_pass_through_the_driver_and_nothing_else():
     assert claim_of([filters], "table join: bytes").holds is None
 
 
-def test_scans_are_what_spark_says_else_what_was_counted():
+def test_scans_are_what_was_counted_else_what_spark_says():
     case = ScaleCase("filters", "penstock", QuerySet(), ScaleInput(10, 1))
     counted = {**NOTHING, "scans": 30}
-    assert made_up(case, traffic=counted).scans_per_file == 1
+    assert made_up(case, traffic=counted).scans_per_file == 3
     assert made_up(case, traffic=counted, files_read=None).scans_per_file == 3
     assert made_up(case, files_read=None).scans_per_file is None
 

@@ -161,8 +161,13 @@ class JobRows:
         return None if most <= limit.of_a_task else limit
 
     def _careful_rows(self, unit: Unit, job: Job) -> int | None:
-        """Return how many rows a job should take of a unit with joins instead; None if all are safe."""
+        """Return how many rows a job should take of a unit with joins instead; None if all are safe.
+
+        Stored rows are not cut before they are tried: a part of a file costs as much to read as all of it.
+        """
         served = self._units.of(unit)
+        if any(chunk.is_stored for chunks in job.taken.values() for chunk in chunks):
+            return None
         rows = rows_of(served, job.taken)
         if (
             job.work.limit is None

@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 from pyspark.sql import SparkSession
 
 from penstock.spark.job_errors import explained
-from penstock.spark.sources.paths import literal_path
+from penstock.spark.paths import literal_path
 
 
 def is_local(spark: SparkSession) -> bool:

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from penstock.plan.group import QUERY
 from penstock.plan.steps import ARRIVAL
+from penstock.spark.paths import literal_path
 from penstock.spark.session import slots_of
-from penstock.spark.sources.paths import literal_path
 
 
 def split_by_query(spark: SparkSession, files: Sequence[Path], folder: Path) -> Mapping[str, Path]:

@@ -19,7 +19,7 @@ from penstock.runtime.rows.row_window import EXPIRES
 from penstock.runtime.rows.stored import Span, StoredBatch, StoredRows
 from penstock.shedding.drop_box import keeps_sql
 from penstock.spark.frames import arrow_frame, union
-from penstock.spark.sources.paths import literal_path
+from penstock.spark.paths import literal_path
 
 HIDDEN = (seq(0), TIME, ARRIVAL)
 _MOST_UNITED = 8

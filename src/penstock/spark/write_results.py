@@ -17,7 +17,7 @@ from penstock.plan.template import MEMBER
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.written import ArrivalSums, WriteTarget, WrittenResults
 from penstock.spark.guarded_fetch import guarded, too_many
-from penstock.spark.sources.paths import literal_path
+from penstock.spark.paths import literal_path
 
 _SUMS = (
     "count(1) AS n",

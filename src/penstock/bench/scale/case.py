@@ -55,6 +55,7 @@ class MeasuredDrain:
     """One measured drain of the whole input."""
 
     seconds: float
+    """Until all results were committed."""
     python_cpu_s: float
     jvm_cpu_s: float
     """Of the driver's Java; without a cluster it has the executors, too."""
@@ -62,7 +63,9 @@ class MeasuredDrain:
     traffic: dict[str, int]
     """What passed through the driver; only of Penstock."""
     files_read: int | None
-    """Files that Spark says its jobs read."""
+    """Files that Spark says its jobs read; Penstock's jobs also read results, to split them by query."""
+    ended_s: float = 0.0
+    """Until the drain ended: Penstock publishes results of groups by query after they are committed."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +116,11 @@ class ScaleResult:
 
     @property
     def scans_per_file(self) -> float | None:
-        """How often a job read each file: what Spark says, else what Penstock counted."""
+        """How often a job read each file: what Penstock counted, of other systems what Spark says."""
         if not self.drains or self.facts is None:
             return None
         told = [drain.files_read for drain in self.drains if drain.files_read is not None]
-        if not told and self._counted:
+        if self._counted:
             told = [drain.traffic["scans"] for drain in self.drains]
         return median(told) / self.facts.files if told else None
 
@@ -148,6 +151,7 @@ class ScaleResult:
             "seconds": self.seconds,
             "seconds_low": min(times, default=None),
             "seconds_high": max(times, default=None),
+            "ended_s": median(drain.ended_s for drain in self.drains) if self.drains else None,
             "rows_per_s": self.rows_per_s,
             "python_cpu_s_per_million": self.cpu_per_million("python_cpu_s"),
             "jvm_cpu_s_per_million": self.cpu_per_million("jvm_cpu_s"),

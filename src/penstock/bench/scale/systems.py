@@ -1,7 +1,8 @@
 """The systems: each drains the files of a folder into another folder, in a warm session."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from penstock.bench.scale.query_set import TABLE, TABLE_COLUMNS, QuerySet
 from penstock.bench.stock.stock_systems import stock_session
 from penstock.errors import RunError
-from penstock.spark import run
+from penstock.spark import started
 from penstock.spark.session import spark_session
 
 UI: Mapping[str, str] = {
@@ -46,12 +47,17 @@ def opened_session(
             yield spark
 
 
-def penstock(spark: SparkSession, task: DrainTask, out: Path) -> None:
-    """Run a script to its end."""
-    script = task.queries.script(task.folder, task.file_format, task.settings)
-    summary = run(script, drain=True, out=out, spark=spark).summary
+def penstock(spark: SparkSession, task: DrainTask, out: Path) -> float:
+    """Run a script to its end; return when all results were committed. They are published after that."""
+    script = task.queries.script(task.folder, task.file_format, {"publish": "0 s", **task.settings})
+    with started(script, drain=True, out=out, spark=spark) as running:
+        with suppress(RunError):  # the run may have ended before it was asked
+            running.settle()
+        committed = time.perf_counter()
+        summary = running.wait()
     if summary.failed:
         raise RunError(f"{summary.failed[0]}: {summary.queries[summary.failed[0]].reason}")
+    return committed
 
 
 def batch(spark: SparkSession, task: DrainTask, out: Path) -> None:
@@ -89,13 +95,13 @@ def grouped(spark: SparkSession, task: DrainTask, out: Path) -> None:
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
-DRAINS: Mapping[str, Callable[[SparkSession, DrainTask, Path], None]] = {
+DRAINS: Mapping[str, Callable[[SparkSession, DrainTask, Path], float | None]] = {
     "penstock": penstock,
     "batch": batch,
     "each": each,
     "grouped": grouped,
 }
-"""How each system drains."""
+"""How each system drains; it returns when all results were there, if that was before its end."""
 
 
 def _in_one_pass(spark: SparkSession, queries: QuerySet) -> DataFrame:

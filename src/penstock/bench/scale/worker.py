@@ -63,10 +63,11 @@ def _measured(
     """Drain the files once, and return what it took."""
     cpu, traffic = CpuSample(worker_pids), TRAFFIC.snapshot()
     began = time.perf_counter()
-    DRAINS[case.system](spark, _task(case, files), out)
-    seconds = time.perf_counter() - began
+    committed = DRAINS[case.system](spark, _task(case, files), out)
+    ended = time.perf_counter()
     passed = {name: count - traffic[name] for name, count in TRAFFIC.snapshot().items()}
-    return {"seconds": seconds, "traffic": passed, **cpu.until(CpuSample(worker_pids))}
+    times = {"seconds": (committed or ended) - began, "ended_s": ended - began}
+    return {**times, "traffic": passed, **cpu.until(CpuSample(worker_pids))}
 
 
 def _found(case: ScaleCase, out: Path) -> dict[str, Any]:

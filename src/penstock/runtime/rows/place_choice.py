@@ -24,10 +24,8 @@ _LEAST_ROWS = 5_000
 class PlaceChoice:
     """Chooses the place of rows by measured costs, unless a setting forces it."""
 
-    def __init__(self, setting: RowsSetting = "auto", *, shared: bool = True) -> None:
+    def __init__(self, setting: RowsSetting = "auto") -> None:
         self._setting = setting
-        self._shared = shared
-        """Whether executors can read the driver's files."""
         self.handed_row_s = HANDED_ROW_S
         self.stored_read_s = STORED_READ_S
         self._lock = Lock()
@@ -35,7 +33,12 @@ class PlaceChoice:
     @property
     def may_store(self) -> bool:
         """Whether rows may be stored at all."""
-        return self._shared and self._setting != "resident"
+        return self._setting != "resident"
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether rows must be stored."""
+        return self._setting == "stored"
 
     def stores(self, rows: int) -> bool:
         """Return whether so many rows that arrive together should stay in their files.
@@ -43,8 +46,8 @@ class PlaceChoice:
         >>> PlaceChoice().stores(1_000), PlaceChoice().stores(1_000_000)
         (False, True)
         """
-        if not self.may_store or self._setting == "stored":
-            return self.may_store
+        if self._setting != "auto":
+            return self.is_forced
         return rows * self.handed_row_s > self.stored_read_s + rows * STORED_ROW_S
 
     def handed_over(self, rows: int, seconds: float) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 from penstock.runtime.rows.segment import Segment
+from penstock.spark.shared_files import why_unreadable
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 from penstock.spark.sources.text_segments import text_segments
@@ -13,6 +14,10 @@ from penstock.spark.sources.time_units import TimeUnit
 
 _TEXT_ROW_BYTES = 200
 """Bytes of a row in a text file, to estimate their number: below most, as a job to parse them costs more."""
+
+
+class UnreachableError(RunError):
+    """Executors cannot read the files of a stream, and its rows must stay there."""
 
 
 class FileSegments:
@@ -23,13 +28,15 @@ class FileSegments:
         self._context = context
         self._format = format_name
         self._unit = unit
+        self._is_reachable: bool | None = None
+        """Whether executors can read the files; unknown before the first."""
         self.names: dict[str, str] = {}
         """The column of the last files for each declared column."""
 
     def of_parquet(self, footers: Mapping[Path, Footer]) -> tuple[Segment, ...]:
         """Return parquet files as segments; none if their rows should be or must be read in the driver."""
         rows = sum(footer.rows for footer in footers.values())
-        if not rows or not self._context.places.stores(rows):
+        if not rows or not self._stores(rows, next(iter(footers))):
             return ()
         names = names_in(next(iter(footers.values())), self._stream.columns)
         if names is None or any(":" in str(path) for path in footers):
@@ -39,15 +46,32 @@ class FileSegments:
             segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
         )
 
+    def _stores(self, rows: int, path: Path) -> bool:
+        """Whether rows stay in their files; raise if they must, and executors cannot read them."""
+        places = self._context.places
+        if not places.stores(rows) or self._is_reachable is False:
+            return False
+        if self._is_reachable is None:
+            reason = why_unreadable(self._context.spark, path)
+            self._is_reachable = reason is None
+            if reason is not None:
+                what = f"stream {self._stream.name}: executors cannot read {path}: {reason}"
+                if places.is_forced:
+                    raise UnreachableError(f"{what}; rows = 'stored' needs files that all machines see")
+                self._context.tell(f"{what}; its rows pass through the driver")
+        return self._is_reachable
+
     def of_text(self, path: Path) -> tuple[Segment, ...]:
         """Return a text file as segments; none if the driver should or must read it."""
         stream, context = self._stream, self._context
         try:
-            if not context.places.stores(path.stat().st_size // _TEXT_ROW_BYTES):
+            if not self._stores(path.stat().st_size // _TEXT_ROW_BYTES, path):
                 return ()
             folder = context.scratch / "text"
             folder.mkdir(parents=True, exist_ok=True)
             found = text_segments(context.spark, path, self._format, stream, folder)
+        except UnreachableError:
+            raise
         except (RunError, OSError):  # reading the file in the driver will show what is wrong
             return ()
         if found is None or not found.rows:

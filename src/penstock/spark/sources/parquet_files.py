@@ -20,8 +20,8 @@ from penstock.language.statements import Column, Relation
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.spark.paths import literal_path
 from penstock.spark.sources.missing_columns import fail_missing
-from penstock.spark.sources.paths import literal_path
 from penstock.spark.types import column_type
 
 _FILE = "__file"

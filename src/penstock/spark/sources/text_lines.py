@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from penstock.formats.layout import Layout, lines_of
 from penstock.formats.texts import KEPT, LONGEST_RECORD, PACKED, first_lines
-from penstock.spark.sources.paths import literal_path
+from penstock.spark.paths import literal_path
 from penstock.spark.sources.text_parser import LINE, escaped
 
 BLOCK = "__block"
