@@ -26,7 +26,7 @@ def as_parquet(case, rows: str = "stored"):
     return replace(case, streams=streams, settings={**case.settings, "rows": rows})
 
 
-QUICK = ("equal_timestamps", "lateness")
+QUICK = ("lateness",)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_every_shape_from_text(shape, tmp_path, spark):
     assert TRAFFIC.scans > before
 
 
-@pytest.mark.parametrize("rows", ["resident", "auto"])
+@pytest.mark.parametrize("rows", [pytest.param("resident", marks=pytest.mark.slow), "auto"])
 def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
     """With `auto`, chunks of some rows are stored and others are not, and a window has both."""
     monkeypatch.setattr(PlaceChoice, "stores", lambda choice, count: choice.may_store and count % 2 == 0)
@@ -69,7 +69,7 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "policy", [pytest.param(each, marks=pytest.mark.slow) for each in POLICIES] + ["hnr.level('operator')"]
+    "policy", [pytest.param(each, marks=pytest.mark.slow) for each in (*POLICIES, "hnr.level('operator')")]
 )
 def test_every_policy_in_small_batches(policy, tmp_path, spark):
     """Jobs cut stored chunks by count and by time, and rows wait half-way up."""
@@ -156,7 +156,13 @@ def replaced_with_the_same_size(path):
     other.rename(path)
 
 
-@pytest.mark.parametrize("harm", [os.remove, truncated, replaced_with_the_same_size])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (os.remove, truncated)),
+        replaced_with_the_same_size,
+    ],
+)
 def test_a_file_that_is_lost_after_admission(harm, tmp_path, spark, monkeypatch):
     place = tmp_path / "in"
     place.mkdir()
@@ -182,6 +188,7 @@ def broken_pages(path, column: int = 0):
     path.write_bytes(whole[:start] + bytes(30) + whole[start + 30 :])
 
 
+@pytest.mark.slow
 def test_a_file_whose_pages_are_broken_before_admission(tmp_path, spark):
     """Only the executors notice, as the driver reads no rows."""
     place = tmp_path / "in"
@@ -242,7 +249,7 @@ def test_a_failing_query_inside_a_stored_group(tmp_path, spark, monkeypatch):
     assert not list((out / "_writing").glob("*")) if (out / "_writing").exists() else True
 
 
-@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("writes", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_queries_that_come_and_go_while_stored_chunks_wait(writes, tmp_path, spark, monkeypatch):
     """A query sees the files from its start on, and none from its end on, in whichever place the rows are."""
     if writes:

@@ -17,7 +17,8 @@ from penstock.plan.columns import Micros, typed
 from penstock.runtime.admission import BAD, RAW, REJECTED, Admitted, no_time, rejected_rows, time_name
 from penstock.runtime.lateness import late_rows
 from penstock.runtime.rows.segment import ArrivedFiles, Segment
-from penstock.runtime.rows.stored import AdmittedFile, StoredBatch, StoredRows
+from penstock.runtime.rows.stored import StoredRows
+from penstock.runtime.rows.stored_batch import AdmittedFile, StoredBatch
 from penstock.runtime.rows.time_index import TimeIndex, TimeIndexBuilder
 from penstock.shedding.drop_box import DropBox
 
@@ -36,16 +37,15 @@ def admitted_files(
     index = TimeIndexBuilder()
     for each in arrived.segments:
         segment = replace(each, base=next_sequence)
+        before = index.copy()
         try:
-            examined = _examined(definition, segment, newest, arrived.arrival_us, box)
+            examined = _examined(definition, segment, newest, arrived.arrival_us, box, index)
             away = _rejected(definition, segment, examined, arrived.names)
         except (OSError, pa.ArrowException) as error:
             rejected.append(_unreadable(segment, error))
             next_sequence += 1
+            index = before
             continue
-        if segment.time_column is not None:
-            for times in examined.kept_times:
-                index.add(times)
         newest = examined.newest
         rejected.append(away)
         dropped += examined.dropped
@@ -70,7 +70,6 @@ class _Examined:
     newest: int | None
     kept: int = 0
     dropped: int = 0
-    kept_times: list[Micros] = field(default_factory=list)
     excluded: Micros = field(default_factory=lambda: _NONE)
     """The places of rejected rows."""
     late_by: Micros = field(default_factory=lambda: _NONE)
@@ -78,8 +77,14 @@ class _Examined:
 
 
 def _examined(
-    definition: StreamDef, segment: Segment, newest: int | None, arrival_us: int, box: DropBox | None
+    definition: StreamDef,
+    segment: Segment,
+    newest: int | None,
+    arrival_us: int,
+    box: DropBox | None,
+    index: TimeIndexBuilder,
 ) -> _Examined:
+    """Decide about the rows of a file in batches, and add the times of kept ones to the index."""
     found = _Examined(newest)
     if segment.time_column is None and not segment.has_bad and (box is None or box.keep == 1):
         found.kept, found.newest = segment.rows, max(arrival_us, arrival_us if newest is None else newest)
@@ -103,7 +108,7 @@ def _examined(
             good = kept
         found.kept += int(good.sum())
         if segment.time_column is not None:
-            found.kept_times.append(times[good])
+            index.add(times[good])
     found.excluded, found.late_by = np.concatenate(excluded), np.concatenate(late_by)
     return found
 

@@ -16,7 +16,8 @@ from penstock.runtime.admission import time_name
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.rows.row_window import EXPIRES
-from penstock.runtime.rows.stored import Span, StoredBatch, StoredRows
+from penstock.runtime.rows.stored import StoredRows
+from penstock.runtime.rows.stored_batch import Span, StoredBatch
 from penstock.shedding.drop_box import keeps_sql
 from penstock.spark.frames import arrow_frame, union
 from penstock.spark.paths import literal_path

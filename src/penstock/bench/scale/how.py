@@ -6,7 +6,8 @@ HOW = (
     "A drain takes all files, from the call until all results are committed, in a session that has run the same "
     "queries over small files three times. Penstock then publishes them: results of a group are split by query, "
     "which the other systems do not do; `ended_s` has the time with it. The time of a case is the median of its "
-    "drains; an interval is from the fastest to the slowest. Ratios are of medians, with the 95 % interval of a bootstrap.",
+    "drains; an interval is from the fastest to the slowest. Ratios are of medians, with the 95 % interval of a "
+    "bootstrap.",
     "One batch job: Spark reads the files with their schema, filters and writes once. Many filters are a "
     "broadcast join with the table of their constants. A window join is one join on the key and on times at "
     "most a window apart, which is what two RANGE windows of the same length mean.",
@@ -20,6 +21,6 @@ HOW = (
     "from the input, after every drain.",
     "Bytes through the driver are those that Penstock counts wherever rows enter or leave its process; the "
     "input's are those of the columns that the queries read, as Arrow in memory. Scans of files are counted by "
-    "Penstock; of other systems they are what Spark's status page says. Memory is the peak of the driver's Python, "
-    "and CPU time that of its processes.",
+    "Penstock; of other systems they are what Spark's status page says. Memory is the peak of the driver's "
+    "Python, and CPU time that of its processes.",
 )

@@ -49,6 +49,12 @@ class TimeIndexBuilder:
         self._highs: list[Micros] = []
         self._rest = np.empty(0, np.int64)
 
+    def copy(self) -> "TimeIndexBuilder":
+        """Return a builder that has the same rows so far."""
+        other = TimeIndexBuilder(self._block_rows)
+        other._lows, other._highs, other._rest = list(self._lows), list(self._highs), self._rest
+        return other
+
     def add(self, times: Micros) -> None:
         """Add the times of the next rows."""
         times = np.concatenate([self._rest, times]) if len(self._rest) else times

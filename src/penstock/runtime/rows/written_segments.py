@@ -17,7 +17,8 @@ from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.segment import FileStamp, Segment
-from penstock.runtime.rows.stored import AdmittedFile, StoredBatch, StoredRows
+from penstock.runtime.rows.stored import StoredRows
+from penstock.runtime.rows.stored_batch import AdmittedFile, StoredBatch
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.runtime.state import RuntimeState
 

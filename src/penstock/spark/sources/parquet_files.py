@@ -46,7 +46,7 @@ def _read_by_arrow(paths: Sequence[Path], columns: Sequence[Column]) -> pa.Table
         with pq.ParquetFile(path) as file:
             here = {field.name.lower(): field for field in file.schema_arrow}
             if len(here) < len(file.schema_arrow) or any(
-                name not in here or not _is_safe(here[name].type, kind) for name, kind in wanted
+                name not in here or not is_safe(here[name].type, kind) for name, kind in wanted
             ):
                 return None
             rows = file.read(columns=list({here[name].name: None for name, _ in wanted}))
@@ -57,12 +57,12 @@ def _read_by_arrow(paths: Sequence[Path], columns: Sequence[Column]) -> pa.Table
     return whole.append_column(BAD, pa.nulls(whole.num_rows, pa.string()))
 
 
-def _is_safe(held: pa.DataType, wanted: pa.DataType) -> bool:
+def is_safe(held: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether every value of a type converts without loss, except for fractions of a microsecond."""
     if held == wanted or (pa.types.is_timestamp(held) and pa.types.is_timestamp(wanted)):
         return True
     if pa.types.is_dictionary(held):
-        return _is_safe(held.value_type, wanted)
+        return is_safe(held.value_type, wanted)
     if pa.types.is_string(wanted):
         return bool(pa.types.is_large_string(held) or pa.types.is_string_view(held))
     integers = pa.types.is_signed_integer(held) and pa.types.is_signed_integer(wanted)

@@ -11,6 +11,7 @@ from penstock.language.statements import Column, StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import time_name
 from penstock.runtime.rows.segment import FileStamp, Segment
+from penstock.spark.sources.parquet_files import is_safe
 
 _TEXT_BYTES = 12
 """Bytes of a text on average at least, whatever its encoding in the file."""
@@ -79,17 +80,9 @@ def segment_of(
 
 def _is_readable(held: pa.DataType, wanted: pa.DataType, int96: bool) -> bool:
     """Whether Spark reads a column of a type as another without loss."""
-    if pa.types.is_dictionary(held):
-        held = held.value_type
     if pa.types.is_timestamp(held) and pa.types.is_timestamp(wanted):
         return bool(held.unit != "ns" or int96)
-    if held == wanted:
-        return True
-    if pa.types.is_string(wanted):
-        return bool(pa.types.is_large_string(held) or pa.types.is_string_view(held))
-    integers = pa.types.is_signed_integer(held) and pa.types.is_signed_integer(wanted)
-    floats = pa.types.is_float32(held) and pa.types.is_float64(wanted)
-    return bool(floats or (integers and held.bit_width <= wanted.bit_width))
+    return is_safe(held, wanted) and not pa.types.is_float16(held)
 
 
 def _is_int96(footer: Footer, name: str) -> bool:
