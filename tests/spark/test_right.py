@@ -1,11 +1,17 @@
 """`run` on finite files writes what the oracle computes: every shape, every policy, chunks of several sizes."""
 
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import cycle
+from unittest.mock import patch
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import penstock.spark as ps
 from penstock.policies import POLICIES
+from penstock.runtime.rows.place_choice import PlaceChoice
 from tests.oracle.generator import cases
 from tests.oracle.oracle import difference, expected, expected_late, read_columns, read_rows
 from tests.oracle.shapes import SHAPES
@@ -92,6 +98,12 @@ def test_combined_policies(policy, tmp_path, spark):
     case=cases(max_rows=30, combined=20_000),
     policy=st.sampled_from(list(POLICIES)),
     chunk_rows=st.sampled_from([1, 5, 50]),
+    rows=st.sampled_from(["resident", "stored", "mixed"]),
 )
-def test_random_scripts(case, policy, chunk_rows, tmp_path_factory, spark):
-    assert_right(case, tmp_path_factory.mktemp("random"), spark, policy=policy, chunk_rows=chunk_rows)
+def test_random_scripts(case, policy, chunk_rows, rows, tmp_path_factory, spark):
+    """Rows are in the driver, in files, or every other batch of them in files."""
+    case = replace(case, settings={**case.settings, "rows": "auto" if rows == "mixed" else rows})
+    places = cycle([True, False])
+    mixed = patch.object(PlaceChoice, "stores", lambda choice, count: next(places))
+    with mixed if rows == "mixed" else nullcontext():
+        assert_right(case, tmp_path_factory.mktemp("random"), spark, policy=policy, chunk_rows=chunk_rows)
