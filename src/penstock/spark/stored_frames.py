@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from penstock.runtime.admission import time_name
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.rows.row_window import EXPIRES
+from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.stored_batch import Span, StoredBatch
 from penstock.shedding.drop_box import keeps_sql
@@ -105,16 +107,32 @@ class _Reader:
         self._window = window
 
     def together(self) -> list[list[tuple[StoredBatch, Span]]]:
-        """Return the spans of all rows, those together that one read returns."""
-        spans = [(rows.batch, span) for rows in self._rows for span in rows.spans]
+        """Return the spans of all rows, those together that one read returns. It reads each file once."""
+        spans = self._spans()
+        times: dict[Segment, int] = defaultdict(int)
         found: dict[object, list[tuple[StoredBatch, Span]]] = defaultdict(list)
         arrivals = len({batch.arrival_us for batch, _ in spans})
         for batch, span in spans:
             names = tuple(batch.names[column.name] for column in self._stream.columns)
             own = span.file.segment.numbered
             arrival = batch.arrival_us if arrivals <= _MOST_UNITED and not own else None
-            found[names, own, span.file.keep, arrival].append((batch, span))
+            times[span.file.segment] += 1
+            found[names, own, span.file.keep, arrival, times[span.file.segment]].append((batch, span))
         return list(found.values())
+
+    def _spans(self) -> list[tuple[StoredBatch, Span]]:
+        """Return the spans of all rows; parts of a file that follow each other are one."""
+        found: list[tuple[StoredBatch, Span]] = []
+        for rows in self._rows:
+            for span in rows.spans:
+                if found and found[-1][1].file is span.file and found[-1][1].end <= span.first:
+                    before = found.pop()[1]
+                    if not _adjoin(before, span, self._stream.name):
+                        found.append((rows.batch, before))
+                    else:
+                        span = replace(before, end=span.end, rows=before.rows + span.rows)
+                found.append((rows.batch, span))
+        return found
 
     def read(self, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame:
         """Return the rows of spans with the same names of columns, drop box and, if it matters, arrival."""
@@ -159,9 +177,7 @@ class _Reader:
             sequence = f"_metadata.row_index + {first.file.segment.base}L"
             if not clean and (first.first, first.end) != (0, first.file.segment.rows):
                 conditions = [f"_metadata.row_index >= {first.first} AND _metadata.row_index < {first.end}"]
-        elif (len(spans) > 1 and (self._numbered or not clean)) or any(
-            each.arrival_us != batch.arrival_us for each, _ in spans
-        ):
+        elif len(spans) > 1 and (self._numbered or not clean or _arrivals(spans) > 1):
             limits = [
                 (span.file.segment.path, span.file.segment.base, span.first, span.end, self._arrival(each))
                 for each, span in spans
@@ -228,6 +244,14 @@ class _Reader:
         if window.end is not None:
             conditions.append(f"{seq(0)} < {window.end}L")
         return frame.filter(" AND ".join(conditions)) if conditions else frame
+
+
+def _adjoin(before: Span, after: Span, stream: str) -> bool:
+    """Whether no row that was admitted is between two parts of a file."""
+    if before.end == after.first:
+        return True
+    places = before.file.places(stream)
+    return not ((places >= before.end) & (places < after.first)).any()
 
 
 def _arrivals(spans: Sequence[tuple[StoredBatch, Span]]) -> int:
