@@ -125,6 +125,7 @@ class ParquetSink(Sink):
         """Make files that executors wrote visible to `read`, by renaming them."""
         with self._os_errors():
             for path in written.files:
+                path.touch()  # its time is when results were there for readers
                 self._make_visible(path, f"{GROUPS if of_group else RECENT}/{name}")
             written.remove_folder()
 
