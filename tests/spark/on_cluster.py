@@ -31,6 +31,7 @@ def main() -> None:
         master=wanted.master,
         conf=dict(each.split("=", 1) for each in wanted.conf),
         chunk_rows=wanted.chunk_rows,
+        batch_rows=wanted.chunk_rows,
         on_tick=tell,
     ).summary
     if summary.failed:

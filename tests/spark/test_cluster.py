@@ -44,7 +44,7 @@ def test_a_killed_worker_changes_no_result(queries, source, rows, cluster, tmp_p
     script = tmp_path / "script.sql"
     script.write_text(queries.script(tmp_path / "in", source.file_format, {"rows": rows} if rows else {}))
     out = tmp_path / "out"
-    # Small chunks, so that there are many jobs
+    # Small jobs, so that there are many
     options = [*where(cluster), "--chunk-rows", str(source.file_rows)]
     command = [sys.executable, "-m", "tests.spark.on_cluster", str(script), str(out), *options]
     with (tmp_path / "said").open("w+") as said:
