@@ -1,6 +1,8 @@
 """Stored rows: results equal the oracle's wherever rows are, in files that executors read or in the driver."""
 
 import os
+import threading
+import time
 from dataclasses import replace
 from random import Random
 
@@ -10,7 +12,7 @@ import pytest
 
 import penstock.spark as ps
 from penstock.policies import POLICIES
-from penstock.runtime import write_decision
+from penstock.runtime import job_rows, write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.sinks import folder_layout
@@ -114,6 +116,8 @@ def test_odd_names_of_files(tmp_path, spark):
         "plus+",
         "eq=1",
         "e\u0301",
+        "\u200d",
+        "\ue000",
         "co:lon",
         "back\\slash",
         "quo'te",
@@ -283,3 +287,100 @@ def test_queries_that_come_and_go_while_stored_chunks_wait(writes, tmp_path, spa
         "late": list(range(10, 30)),
         "odder": [v for v in range(10, 30) if v % 4 == 1],
     }
+
+
+@pytest.mark.parametrize("writes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_query_that_is_dropped_while_its_job_runs(writes, tmp_path, spark, monkeypatch):
+    """It sees what had arrived, and the other query of its group does, too."""
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0 if writes else 10**9)
+    (tmp_path / "in").mkdir()
+    pq.write_table(table_of(100), tmp_path / "in" / "0.parquet")
+    text = SCRIPT.replace("v % 2 = 1", "v >= 90")
+    begun, dropped = threading.Event(), threading.Event()
+
+    def run(backend, work):
+        begun.set()
+        assert dropped.wait(60)
+        return RUN(backend, work)
+
+    monkeypatch.setattr(SparkBackend, "run", run)
+    out = tmp_path / "out"
+    with ps.started(written(tmp_path, text), spark=spark, out=out) as running:
+        assert begun.wait(60)
+        asked = threading.Thread(target=running.execute, args=["DROP QUERY odd"])
+        asked.start()
+        time.sleep(0.5)
+        dropped.set()
+        asked.join()
+        running.settle(60)
+        running.stop()
+    assert sorted(ps.read(out, "odd").column("v").to_pylist()) == list(range(90, 100))
+    assert sorted(ps.read(out, "big").column("v").to_pylist()) == list(range(10, 100))
+
+
+def test_a_join_that_writes_too_many_results_is_tried_with_fewer_rows(tmp_path, spark, monkeypatch):
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
+    monkeypatch.setattr(job_rows, "MOST_WRITTEN", 800)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        pq.write_table(table_of(40, at=pa.array([5] * 40, pa.timestamp("us"))), tmp_path / name / "0.parquet")
+    streams = "".join(
+        f"CREATE STREAM {name} (v INT, at TIMESTAMP) FROM files WITH "
+        f"(path = '{name}', format = 'parquet', timestamp = 'at');\n"
+        for name in ("a", "b")
+    )
+    query = "CREATE QUERY q AS SELECT a.v, b.v AS w FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.at = b.at;"
+    out = tmp_path / "out"
+    found = ps.run(written(tmp_path, f"{streams}{query}\nSET rows = 'stored';"), drain=True, spark=spark, out=out)
+    assert found.summary.failed == ()
+    assert sorted(ps.read(out, "q").to_pylist(), key=str) == sorted(
+        ({"v": v, "w": w} for v in range(40) for w in range(40)), key=str
+    )
+    assert not (out / "_writing").exists()
+
+
+def test_a_file_that_vanishes_while_its_rows_wait_for_another_stream(tmp_path, spark):
+    """The run goes on without it, and says so."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    text = """
+    CREATE STREAM a (v INT, at TIMESTAMP) FROM files WITH (path = 'a', format = 'parquet', timestamp = 'at');
+    CREATE STREAM b (v INT, at TIMESTAMP) FROM files WITH (path = 'b', format = 'parquet', timestamp = 'at');
+    CREATE QUERY q AS SELECT a.v FROM a [RANGE 1 SECOND], b [ROWS 3] WHERE a.v = b.v;
+    CREATE QUERY all_b AS SELECT v FROM b WHERE v >= 0;
+    SET rows = 'stored';"""
+    said = []
+
+    def add(name: str, *times: int) -> None:
+        rows = table_of(len(times), at=pa.array(times, pa.timestamp("us")))
+        pq.write_table(rows, tmp_path / name / "_x")
+        (tmp_path / name / "_x").rename(tmp_path / name / f"{times[0]}.parquet")
+
+    with ps.started(written(tmp_path, text), spark=spark, on_event=said.append) as running:
+        add("a", *range(10, 20))
+        running.settle(60)
+        (tmp_path / "a" / "10.parquet").unlink()
+        add("b", *range(11, 15))
+        running.settle(60)
+        assert running.results["all_b"].num_rows == 4
+        assert running.stop().streams["a"].lost == 10
+    assert [text for text in said if "10.parquet has vanished" in text]
+
+
+def test_times_inside_columns_that_executors_write(tmp_path, spark, monkeypatch):
+    """Times have no zone, also in structs, and a field may be called timestamp."""
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
+    (tmp_path / "in").mkdir()
+    kind = pa.struct([("timestamp", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    rows = pa.table({"s": pa.array([{"timestamp": 7, "at": 5}], kind), "t": pa.array([3], pa.timestamp("us"))})
+    pq.write_table(rows, tmp_path / "in" / "0.parquet")
+    text = """CREATE STREAM s (s STRUCT<`timestamp`: BIGINT, at: TIMESTAMP>, t TIMESTAMP)
+      FROM files WITH (path = 'in', format = 'parquet');
+    CREATE QUERY q AS SELECT s, t FROM s WHERE t IS NOT NULL;
+    SET rows = 'stored';"""
+    ps.run(written(tmp_path, text), drain=True, spark=spark, out=tmp_path / "out")
+    [file] = (tmp_path / "out" / "q").glob("*.parquet")
+    found = pq.read_table(file)
+    assert found.schema.field("t").type == pa.timestamp("us")
+    assert found.column("s").combine_chunks().field("timestamp").to_pylist() == [7]
+    assert found.schema.field("s").type.field("at").type == pa.timestamp("us")

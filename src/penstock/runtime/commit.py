@@ -14,9 +14,10 @@ from penstock.plan.replanning import JoinRan
 from penstock.plan.steps import ARRIVAL
 from penstock.runtime.group_rows import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
+from penstock.runtime.query_state import QueryState
 from penstock.runtime.recorder import Recorder
 from penstock.runtime.rows.resident import ResidentRows
-from penstock.runtime.rows.written import WrittenResults
+from penstock.runtime.rows.written import WriteTarget, WrittenResults
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.work import Outcome
 
@@ -61,18 +62,20 @@ def emit_results(
 ) -> Iterator[Emitted]:
     """Return the results of each query or group, and record their responses. `ideal_s` gives a query's T."""
     plan = finished.job.work.plan
+    # Without numbers, the queries saw all rows when the job began, and those that ended since see them, too
+    numbered = finished.job.work.numbered
     if finished.outcome.written is not None:
         yield from _emit_written(state, finished, finished.outcome.written, ideal_s, recorder)
     for name, table in finished.outcome.rows.items():
         for query in plan.roots.get(name, ()):
             group = plan.groups.get(query)
             if group is None:
-                seen = state.queries[query].seen(table)
+                seen = state.queries[query].seen(table) if numbered else table
                 if seen.num_rows and state.queries[query].live:
                     recorder.results(query, (finished.now_us - numbers(seen, ARRIVAL)) / 1e6, ideal_s(query))
                     yield Emitted(query, _visible(seen))
                 continue
-            rows, members = seen_by_members(group, state.queries, table)
+            rows, members = seen_by_members(group, state.queries, table, numbered=numbered)
             if rows.num_rows:
                 responses = (finished.now_us - numbers(rows, ARRIVAL)) / 1e6
                 recorder.group_results(group, members, responses, ideal_s(query))
@@ -89,7 +92,7 @@ def _emit_written(
     """Return results that executors wrote, and record their responses; those of queries that are gone are not."""
     target = finished.job.work.target
     assert target is not None
-    gone = {query for query in written.sums if not state.queries[query].live}
+    gone = {query for query in written.sums if not _is_here(state.queries[query], target)}
     for query, sums in written.sums.items():
         if query not in gone:
             recorder.result_sums(query, sums.responses(finished.now_us), ideal_s(target.name))
@@ -103,6 +106,11 @@ def _emit_written(
         yield Emitted(target.name, rows.drop_columns([ARRIVAL]), of_group=True)
     else:
         yield Emitted(target.name, _NO_ROWS, target.members is not None, written)
+
+
+def _is_here(query: QueryState, target: WriteTarget) -> bool:
+    """Whether a query of a job still makes results, and is not another of the same name."""
+    return query.live and target.queries[query.name] is query
 
 
 _NO_ROWS = pa.schema([]).empty_table()

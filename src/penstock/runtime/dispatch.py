@@ -90,7 +90,7 @@ class Dispatcher:
             return None
         batch = min(ready, self._units.most_rows(served, waiting))
         if any(lane.queue.chunks and lane.queue.chunks[0].is_stored for lane in served.lanes):
-            batch = min(ready, self._units.most_stored_rows(served, waiting, writes=False))
+            batch = min(ready, self._units.most_stored_rows(unit, served, waiting, writes=False))
         known = self._costs.window_rows
         window_rows = sum(known.get(join, 0.0) for join in served.joins) if served.joins else 0.0
         return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self._costs.overhead_s(window_rows))

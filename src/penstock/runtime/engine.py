@@ -279,12 +279,15 @@ class Engine:
         """Return a job's rows to their queues: it did not happen."""
         self._job_rows.give_back(job)
 
-    def lose_files(self, job: Job, lost: Mapping[Segment, str]) -> None:
-        """Return a job's rows to their queues, and remove the rows of files that are lost, given their streams."""
-        self._job_rows.give_back(job)
+    def lose_files(self, job: Job | None, lost: Mapping[Segment, str]) -> None:
+        """Remove the rows of files that are lost, given their streams; the other rows of the job can run again."""
+        if job is not None:
+            self._job_rows.give_back(job)
         self.state.remove_files(lost.keys())
         for segment, stream in lost.items():
-            self.recorder.lost(stream, segment.rows)
+            if segment not in self.state.lost:
+                self.recorder.lost(stream, segment.rows)
+        self.state.lost |= lost.keys()
 
     def exceeded(self, job: Job) -> bool:
         """Return a job's rows to their queues: it made too many results. Whether it can be tried with fewer."""

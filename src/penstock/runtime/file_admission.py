@@ -16,7 +16,7 @@ from penstock.language.statements import StreamDef
 from penstock.plan.columns import Micros, typed
 from penstock.runtime.admission import BAD, RAW, REJECTED, Admitted, no_time, rejected_rows, time_name
 from penstock.runtime.lateness import late_rows
-from penstock.runtime.rows.segment import ArrivedFiles, Segment
+from penstock.runtime.rows.segment import ArrivedFiles, LostSegmentError, Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.stored_batch import AdmittedFile, StoredBatch
 from penstock.runtime.rows.time_index import TimeIndex, TimeIndexBuilder
@@ -41,7 +41,7 @@ def admitted_files(
         try:
             examined = _examined(definition, segment, newest, arrived.arrival_us, box, index)
             away = _rejected(definition, segment, examined, arrived.names)
-        except (OSError, pa.ArrowException) as error:
+        except LostSegmentError as error:
             rejected.append(_unreadable(segment, error))
             next_sequence += 1
             index = before
@@ -135,7 +135,7 @@ def _bad_places(segment: Segment) -> Micros:
 def _unreadable(segment: Segment, error: Exception) -> pa.Table:
     """Return the row that stands for a file that cannot be read."""
     name = segment.path.name
-    reason = f"file {name} cannot be read: {str(error).splitlines()[0] or type(error).__name__}"
+    reason = f"file {name} cannot be read: {error}"
     held = json.dumps({"file": name}, ensure_ascii=False)
     return pa.table([[segment.base], ["malformed"], [reason], [held]], schema=REJECTED)
 

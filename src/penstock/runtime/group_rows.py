@@ -29,15 +29,17 @@ def constants_of(group: Group) -> pa.Table:
 
 
 def seen_by_members(
-    group: Group, states: Mapping[str, QueryState], table: pa.Table
+    group: Group, states: Mapping[str, QueryState], table: pa.Table, *, numbered: bool = True
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     """Return the rows of a group that their members see, and each row's member number.
+
+    Unless rows are `numbered`, live members see all of them.
 
     Rows of members that are gone are left out, and those from before a member's start or after its end.
     """
     members = numbers(table, MEMBER)
     live = {number: states[name] for number, name in group.names.items() if states[name].live}
-    kept = _seen(group, live, table, members)
+    kept = _seen(group, live, table if numbered else None, members)
     if kept.all():
         return table, members
     return table.filter(pa.array(kept)), members[kept]
@@ -53,13 +55,13 @@ def named_rows(group: Group, rows: pa.Table, members: NDArray[np.int64]) -> pa.T
 
 
 def _seen(
-    group: Group, here: Mapping[int, QueryState], table: pa.Table, places: NDArray[np.int64]
+    group: Group, here: Mapping[int, QueryState], table: pa.Table | None, places: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     streams = [item.relation.name for item in group.template.query.streams]
     live = np.zeros(group.used, dtype=bool)
     live[list(here)] = True
-    kept = live[places]
-    for place, stream in enumerate(streams):
+    kept: NDArray[np.bool_] = live[places]
+    for place, stream in enumerate(streams if table is not None else ()):
         first = np.zeros(group.used, dtype=np.int64)
         end = np.full(group.used, np.iinfo(np.int64).max)
         for number, state in here.items():

@@ -8,7 +8,7 @@ from penstock.runtime.culprits import Attempt, culprits, too_many_of_one_row, us
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
-from penstock.runtime.rows.segment import Segment
+from penstock.runtime.rows.segment import LostSegmentError, Segment
 
 GIVE_UP = 3
 """Failed jobs in a row, with no query to blame, after which the run ends."""
@@ -48,13 +48,21 @@ class JobFailures:
                 trouble = f"cannot be read: {self._backend.explain(error or OSError())}"
             if trouble is not None:
                 lost[segment] = stream
-                self._on_event(
-                    f"stream {stream}: {segment.path.name} {trouble}: its {segment.rows:,} rows are lost to "
-                    "queries that have not read them"
-                )
+            if trouble is not None and segment not in self._engine.state.lost:
+                self._tell_lost(segment, trouble)
         if lost:
             self._engine.lose_files(job, lost)
         return bool(lost)
+
+    def lost_segment(self, error: LostSegmentError) -> None:
+        """Continue without a file that could not be read while rows were chosen."""
+        segment = error.segment
+        self._tell_lost(segment, segment.trouble() or f"cannot be read: {error}")
+        self._engine.lose_files(None, {segment: segment.stream})
+
+    def _tell_lost(self, segment: Segment, trouble: str) -> None:
+        what = f"stream {segment.stream}: {segment.path.name} {trouble}"
+        self._on_event(f"{what}: its {segment.rows:,} rows are lost to queries that have not read them")
 
     def handle(self, job: Job, error: BaseException) -> None:
         """Find out which queries made a job fail, and stop them."""

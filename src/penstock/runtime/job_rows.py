@@ -16,6 +16,7 @@ from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows
+from penstock.runtime.rows.segment import LostSegmentError
 from penstock.runtime.seen_rows import needs_numbers
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import (
@@ -78,6 +79,14 @@ class JobRows:
 
     def _taken(self, units: tuple[Unit, ...], most: int = MOST_STORED_ROWS) -> Job:
         taken: dict[Edge, tuple[Chunk, ...]] = {}
+        try:
+            return self._take_into(taken, units, most)
+        except LostSegmentError:
+            for edge, chunks in taken.items():
+                self._state.queues[edge].put_back(chunks)
+            raise
+
+    def _take_into(self, taken: dict[Edge, tuple[Chunk, ...]], units: tuple[Unit, ...], most: int) -> Job:
         through: set[Edge] = set()
         cut: set[Edge] = set()
         running: list[Unit] = []
@@ -87,7 +96,7 @@ class JobRows:
             waiting = sum(lane.queue.rows for lane in served.lanes)
             left = min(self._units.most_rows(served, waiting), most)
             writes = self.writing.would_write(unit, served, waiting)
-            left_stored = min(self._units.most_stored_rows(served, waiting, writes=writes), most)
+            left_stored = min(self._units.most_stored_rows(unit, served, waiting, writes=writes), most)
             filled += min(left, waiting) / served.fitting
             if running and (filled > 1 or writes):
                 break
@@ -196,4 +205,4 @@ class JobRows:
         self._units.limits.exceeded(job.units[0].name, job.rows)
         self._units.forget(job.units[0])
         limit = job.work.limit
-        return job.rows > 1 or (limit is not None and not limit.exact)
+        return job.rows > 1 or (job.work.target is None and limit is not None and not limit.exact)

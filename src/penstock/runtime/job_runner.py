@@ -8,6 +8,7 @@ from penstock.runtime.clock import Clock, Stopwatch
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.job_failures import JobFailures
+from penstock.runtime.rows.segment import LostSegmentError
 from penstock.runtime.sink import Sink
 from penstock.runtime.work import Outcome, Work
 
@@ -39,7 +40,7 @@ class JobRunner:
         self._in_flight = in_flight
         self._pool = ThreadPoolExecutor(in_flight, thread_name_prefix="penstock-job")
         self._running: dict[Running, Job] = {}
-        self._failures = JobFailures(engine, backend, on_event, is_stopping)
+        self.failures = JobFailures(engine, backend, on_event, is_stopping)
         self.deciding = Stopwatch()
         """Time spent on choosing units."""
 
@@ -56,11 +57,15 @@ class JobRunner:
         """Start jobs while there are slots and rows; return whether one was started."""
         some = False
         while self.has_slot:
-            with self.deciding:
-                units = self._engine.choose(now_us, DECIDING_SHARE * self.deciding.last)
-            if not units:
-                break
-            job = self._engine.take(units)
+            try:
+                with self.deciding:
+                    units = self._engine.choose(now_us, DECIDING_SHARE * self.deciding.last)
+                if not units:
+                    break
+                job = self._engine.take(units)
+            except LostSegmentError as error:
+                self.failures.lost_segment(error)
+                continue
             self._running[self._pool.submit(self._timed, job.work)] = job
             some = True
         return some
@@ -80,12 +85,12 @@ class JobRunner:
         for each in finished:
             job = self._running.pop(each)
             error = each.exception()
-            if self._failures.lost_files(job, error):
+            if self.failures.lost_files(job, error):
                 continue
             if error is not None:
-                self._failures.handle(job, error)
+                self.failures.handle(job, error)
                 continue
-            self._failures.succeeded()
+            self.failures.succeeded()
             outcome, seconds = each.result()
             for emitted in self._engine.commit(job, outcome, self._clock.now_us(), seconds):
                 for sink in self._sinks:

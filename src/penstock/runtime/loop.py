@@ -22,6 +22,7 @@ from penstock.runtime.policy_control import PolicyControl
 from penstock.runtime.publishing import Publisher
 from penstock.runtime.requests import Requests
 from penstock.runtime.result_limits import ResultLimits
+from penstock.runtime.rows.segment import LostSegmentError
 from penstock.runtime.sink import Sink
 from penstock.runtime.summary import Summary, Times, summarize
 from penstock.runtime.summary_refresh import Refresh
@@ -249,9 +250,12 @@ class Runtime:
     def _keep_house(self) -> None:
         """Release rows, sample memory and load, and now and then let the scheduler learn."""
         with self._housekeeping:
-            self.engine.release()
-            self._load.sample(self._now, self._now - self._started - self._napped_us)
-            self._learn()
+            try:
+                self.engine.release()
+                self._load.sample(self._now, self._now - self._started - self._napped_us)
+                self._learn()
+            except LostSegmentError as error:
+                self._jobs.failures.lost_segment(error)
         for message in self.engine.planner.take_changes():
             self._listeners.on_event(message)
 

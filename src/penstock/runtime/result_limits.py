@@ -89,7 +89,11 @@ class ResultLimits:
     def per_row(self, unit: str, expected: float) -> float:
         """Return the results of a row of a unit, as measured, else as expected."""
         known = self._known.get(unit)
-        return known.per_row if known is not None and known.reached else expected
+        return known.per_row if known is not None and (known.reached or known.has_exceeded) else expected
+
+    def has_exceeded(self, unit: str) -> bool:
+        """Whether a job of a unit made too many results before."""
+        return unit in self._known and self._known[unit].has_exceeded
 
     def careful_rows(self, unit: str, safe: int) -> int:
         """Return how many rows a job takes if only `safe` of them cannot make too many results."""

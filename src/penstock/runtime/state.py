@@ -32,6 +32,8 @@ class RuntimeState:
         self._sent: dict[str, list[Queue]] = {}
         """The queues that a stream or an operator sends its rows to."""
         self._chunks = 0
+        self.lost: set[Segment] = set()
+        """Files that were lost before all queries had read them."""
 
     def set_plan(self, plan: Plan) -> None:
         """Continue with another network; queues of edges that remain keep their rows."""

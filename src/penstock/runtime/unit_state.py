@@ -99,9 +99,10 @@ class UnitStates:
         limit = self._service.limit(waiting)
         return served.most if limit is None else min(int(limit), served.most)
 
-    def most_stored_rows(self, served: UnitState, waiting: int, *, writes: bool) -> int:
+    def most_stored_rows(self, unit: Unit, served: UnitState, waiting: int, *, writes: bool) -> int:
         """Return the same for stored rows. If executors write the results, these need no room in the driver."""
-        most = MOST_STORED_ROWS if writes else min(MOST_STORED_ROWS, served.fitting)
+        fits = writes and not self.limits.has_exceeded(unit.name)
+        most = MOST_STORED_ROWS if fits else min(MOST_STORED_ROWS, served.fitting)
         limit = self._service.limit(waiting)
         return most if limit is None else min(int(limit), most)
 

@@ -33,7 +33,10 @@ class WriteDecision:
     def _is_worth(self, unit: Unit, served: UnitState, rows: int, stored: bool) -> bool:
         if self.folder is None or served.output is None or not (stored or served.multiplies):
             return False
-        return self._units.expected_results(unit, rows) >= WRITTEN_RESULTS
+        if self._units.expected_results(unit, rows) < WRITTEN_RESULTS:
+            return False
+        [name] = self._state.plan.roots[served.output]
+        return seen_by_all(self._state, name) is not None
 
     def target(self, unit: Unit, taken: Taken) -> WriteTarget | None:
         """Return where executors write a job's results; None if they are few, or are returned anyway."""
@@ -45,9 +48,12 @@ class WriteDecision:
         assert self.folder is not None
         assert served.output is not None
         [name] = self._state.plan.roots[served.output]
-        seen = seen_by_all(self._state, name)
-        if seen is None:
-            return None
         group = self._state.plan.groups.get(name)
-        folder = Path(mkdtemp(prefix="job-", dir=self.folder()))
-        return WriteTarget(folder, served.output, name, seen or None, None if group is None else group.names)
+        return WriteTarget(
+            folder=Path(mkdtemp(prefix="job-", dir=self.folder())),
+            operator=served.output,
+            name=name,
+            queries={each: self._state.queries[each] for each in self._state.plan.served_by(name)},
+            seen=seen_by_all(self._state, name) or None,
+            members=None if group is None else group.names,
+        )

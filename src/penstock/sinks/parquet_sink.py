@@ -111,7 +111,7 @@ class ParquetSink(Sink):
 
     def emit_group(self, group: str, rows: pa.Table) -> None:
         """Write the results of a job for several queries as one file."""
-        self._stage(f"{GROUPS}/{group}", rows)
+        self._stage(f"{GROUPS}/{group}", fitted(rows, plain(rows.schema)))
 
     def results_folder(self) -> Path:
         """Return the folder of unfinished files."""
@@ -192,9 +192,9 @@ class ParquetSink(Sink):
             return [first]
         taken, size = [], 0
         for each in staged:
-            alike = each.is_large == first.is_large and (
-                not first.is_large or each.path.parent == first.path.parent
-            )
+            alike = each.is_large == first.is_large
+            if first.is_large:  # of one group and one run: they have the same columns
+                alike &= (each.part[0], each.path.parent) == (first.part[0], first.path.parent)
             if each.part > end or not alike or (size >= _BATCH_BYTES and not first.is_large):
                 break
             taken.append(each)
@@ -206,6 +206,7 @@ class ParquetSink(Sink):
         until = batch[-1].part
         if batch[0].is_large and batch[0].place is not None:
             self._rolled(batch[0].place).add_file(batch[0].path, until)
+            self._kept_tables.drop(until)
             return
         if not (batch[0].is_large and self._split(batch, until)):
             for place, tables in self._by_place(batch).items():
@@ -273,6 +274,7 @@ class ParquetSink(Sink):
                     )
             for rolled in self._places.values():
                 rolled.compact()
+            remove_unfinished(self._folder)
             remove_staging(self._folder)
             self._marker.release(ended_well=True)
         self._ended = True

@@ -1,5 +1,7 @@
 """Parts that are not published yet: their rows, kept in memory for a while or read from their files."""
 
+from threading import Lock
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -17,12 +19,14 @@ class KeptTables:
     def __init__(self) -> None:
         self._tables: dict[PartId, pa.Table] = {}
         self._bytes = 0
+        self._lock = Lock()
 
     def add(self, part: PartId, rows: pa.Table) -> None:
         """Keep the rows of a part, if there is room."""
-        if self._bytes + rows.nbytes <= _KEPT_BYTES:
-            self._tables[part] = rows
-            self._bytes += rows.nbytes
+        with self._lock:
+            if self._bytes + rows.nbytes <= _KEPT_BYTES:
+                self._tables[part] = rows
+                self._bytes += rows.nbytes
 
     def get(self, part: PartId) -> pa.Table | None:
         """Return the rows of a part, if they are kept."""
@@ -30,8 +34,9 @@ class KeptTables:
 
     def drop(self, part: PartId) -> None:
         """Forget a part that is published."""
-        rows = self._tables.pop(part, None)
-        self._bytes -= 0 if rows is None else rows.nbytes
+        with self._lock:
+            rows = self._tables.pop(part, None)
+            self._bytes -= 0 if rows is None else rows.nbytes
 
 
 def read_part(staged: Staged) -> pa.Table:

@@ -11,10 +11,10 @@ from penstock.spark.paths import literal_path
 
 
 def is_local(spark: SparkSession) -> bool:
-    """Whether executors run in the driver's own process, or at least on its machine with its files."""
+    """Whether executors run in the driver's own process, and so have its files."""
     try:
-        return str(spark.conf.get("spark.master", "")).startswith("local")
-    except Exception:  # a Connect server may not tell
+        return str(spark.sparkContext.master).startswith("local")
+    except Exception:  # Connect has no context: its server may be anywhere
         return False
 
 

@@ -1,10 +1,11 @@
 """Stored rows as Spark frames: executors read segments by path, and number, cut and filter the rows."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,6 @@ _LISTED = 500
 """Excluded rows that a condition lists; more are joined."""
 _PATH, _BASE, _FIRST, _END, _ARRIVED = "__path", "__base", "__first", "__end", "__arrived"
 _FILE, _ROW = "__file", "__row"
-_KEPT_IN_PATHS = "/_-!.~'()*,;:$&+=@"
-"""ASCII characters beside letters and digits that Java does not encode in the path of a URI."""
 
 
 def stored_frame(
@@ -73,16 +72,13 @@ def window_frame(spark: SparkSession, window: WindowRows, columns: Sequence[str]
     return joined.selectExpr("s.*", f"x.{EXPIRES}")
 
 
-def uri_of(path: Path) -> str:
-    """Return a path as ``_metadata.file_path`` spells it.
+def spark_names(frame: DataFrame) -> dict[str, str]:
+    """Return the files that a frame reads, by path, as ``_metadata.file_path`` spells them.
 
-    >>> uri_of(Path("/a b/ü#1.parquet"))
-    'file:/a%20b/ü%231.parquet'
+    Spark encodes some characters of a path and not others, so it is asked.
     """
-    text = "".join(
-        each if ord(each) > 127 and each.isprintable() else quote(each, safe=_KEPT_IN_PATHS) for each in str(path)
-    )
-    return f"file:{text}"
+    paths = [urlsplit(uri).path for uri in frame.inputFiles()]
+    return {os.path.normpath(unquote(path)): f"file:{path}" for path in paths}
 
 
 class _Reader:
@@ -203,17 +199,19 @@ class _Reader:
         return [named(quoted(batch.names[name]), name) for name in self._columns]
 
     def _joined(self, frame: DataFrame, limits: Sequence[tuple[Path, int, int, int, int]]) -> DataFrame:
-        """Join rows with the numbers of their files; a file that is not found by its name is an error."""
+        """Join rows with the numbers of their files, by the names that Spark gives these."""
         paths, *columns = zip(*limits, strict=True)
+        names = spark_names(frame)
         table = pa.table(
-            [pa.array([uri_of(path) for path in paths]), *(pa.array(column, pa.int64()) for column in columns)],
+            [
+                pa.array([names[os.path.normpath(path)] for path in paths]),
+                *(pa.array(column, pa.int64()) for column in columns),
+            ],
             [_PATH, _BASE, _FIRST, _END, _ARRIVED],
         )
         files = F.broadcast(arrow_frame(self._spark, table))
         frame = frame.selectExpr("*", f"_metadata.row_index AS {_ROW}", f"_metadata.file_path AS {_FILE}")
-        frame = frame.join(files, F.expr(f"{_FILE} = {_PATH}"), "left")
-        unknown = f"raise_error(concat('penstock: unknown file ', {_FILE}))"
-        return frame.filter(f"CASE WHEN {_PATH} IS NULL THEN {unknown} ELSE true END")
+        return frame.join(files, F.expr(f"{_FILE} = {_PATH}"))
 
     def _admitted(self, frame: DataFrame, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame:
         """Return the rows without rejected and dropped ones."""

@@ -1,15 +1,23 @@
 """Results written by executors: one write for a query or a group; only sums come back to the driver."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from penstock.language.names import named, quoted
+from penstock.language.names import quoted
 from penstock.plan.columns import is_hidden
 from penstock.plan.group import QUERY
 from penstock.plan.steps import ARRIVAL
@@ -41,7 +49,7 @@ def write_results(
         rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
     place = target.folder / "rows"
     with too_many():
-        rows.selectExpr(*columns).coalesce(tasks).write.parquet(str(place))
+        rows.select(*columns).coalesce(tasks).write.parquet(str(place))
     every = sorted(path for path in place.iterdir() if path.name.startswith("part-"))
     counts = {path: pq.read_metadata(path).num_rows for path in every}
     files = tuple(path for path, count in counts.items() if count)
@@ -53,24 +61,38 @@ def write_results(
     return WrittenResults(target.folder, files, sum(counts.values()), found)
 
 
-def _columns(rows: DataFrame, target: WriteTarget) -> list[str]:
+def _columns(rows: DataFrame, target: WriteTarget) -> list[Column]:
     """Return the columns of the files: times without a zone, as the driver writes them.
 
     The files of a group also have the name of the query, and the arrival, from which its responses follow.
     """
-    columns = []
+    columns: list[Column] = []
     for column in rows.schema:
         if is_hidden(column.name):
             continue
-        kind = column.dataType.simpleString()
-        plain = re.sub(r"\btimestamp\b", "timestamp_ntz", kind)
+        plain = _without_zone(column.dataType)
         name = quoted(column.name)
-        columns.append(name if plain == kind else named(f"CAST({name} AS {plain})", column.name))
+        kept = plain == column.dataType
+        columns.append(F.col(name) if kept else F.col(name).cast(plain).alias(column.name))
     if target.members is None:
         return columns
     names = [target.members.get(number, "") for number in range(max(target.members) + 1)]
     listed = ", ".join(f"'{_escaped(name)}'" for name in names)
-    return [f"element_at(array({listed}), {quoted(MEMBER)} + 1) AS {QUERY}", *columns, ARRIVAL]
+    whose = F.expr(f"element_at(array({listed}), {quoted(MEMBER)} + 1) AS {QUERY}")
+    return [whose, *columns, F.col(ARRIVAL)]
+
+
+def _without_zone(kind: DataType) -> DataType:
+    """Return a type with times that have no zone, also inside it."""
+    if isinstance(kind, TimestampType):
+        return TimestampNTZType()
+    if isinstance(kind, ArrayType):
+        return ArrayType(_without_zone(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_without_zone(kind.keyType), _without_zone(kind.valueType), kind.valueContainsNull)
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _without_zone(f.dataType), f.nullable) for f in kind.fields])
+    return kind
 
 
 def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted") -> dict[str, ArrivalSums]:

@@ -38,8 +38,9 @@ class InputRows:
     @property
     def arrival(self) -> int:
         """The arrival of the row that has waited longest."""
-        resident = [] if self.table is None else [int(numbers(self.table, ARRIVAL).min())]
-        return min([*resident, *(rows.arrival for rows in self.stored)])
+        table = self.table
+        resident = [int(numbers(table, ARRIVAL).min())] if table is not None and table.num_rows else []
+        return min([*resident, *(rows.arrival for rows in self.stored)], default=0)
 
 
 @dataclass(frozen=True, eq=False)

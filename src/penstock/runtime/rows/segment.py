@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field as attribute
 from pathlib import Path
 from zlib import crc32
 
@@ -39,6 +41,14 @@ class FileStamp:
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, footer)
 
 
+class LostSegmentError(Exception):
+    """A file cannot be read any more."""
+
+    def __init__(self, segment: "Segment", reason: str) -> None:
+        super().__init__(reason)
+        self.segment = segment
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A parquet file with rows of a stream.
@@ -55,6 +65,7 @@ class Segment:
     time_column: str | None = None
     """The column of the file with the rows' times; None if all rows have the time of their arrival."""
     base: int = 0
+    stream: str = ""
     has_bad: bool = False
     """Whether it holds malformed rows, marked in the column ``__bad``."""
     numbered: bool = False
@@ -72,11 +83,18 @@ class Segment:
         except OSError as error:
             return f"cannot be read any more: {error.strerror or error}"
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            raise LostSegmentError(self, str(error).partition("\n")[0]) from error
+
     def times(self, first: int = 0, end: int | None = None) -> Iterator[tuple[int, Micros, NDArray[np.bool_]]]:
         """Yield the times of rows in microseconds, in batches: the first row, times, and which are known."""
         assert self.time_column is not None
         end = self.rows if end is None else end
-        with pq.ParquetFile(self.path) as file:
+        with self._reading(), pq.ParquetFile(self.path) as file:
             for start, group in _groups(file, first, end):
                 place = start
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[self.time_column]):
@@ -92,14 +110,14 @@ class Segment:
     def read(self, places: NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
         """Return rows of the file by their places, which are sorted; other row groups are not read."""
         tables = []
-        with pq.ParquetFile(self.path) as file:
+        with self._reading(), pq.ParquetFile(self.path) as file:
             for start, group in _groups(file, 0, self.rows):
                 count = file.metadata.row_group(group).num_rows
                 here = places[np.searchsorted(places, start) : np.searchsorted(places, start + count)]
                 if len(here):
                     rows = file.read_row_group(group, columns=list(dict.fromkeys(columns)))
                     TRAFFIC.add(read=rows.nbytes)
-                    tables.append(rows.take(pa.array(here - start)))
+                    tables.append(_in_micros(rows.take(pa.array(here - start))))
             schema = file.schema_arrow
         if tables:
             return pa.concat_tables(tables)
@@ -107,13 +125,13 @@ class Segment:
 
     def sample(self, count: int, columns: Sequence[str]) -> pa.Table:
         """Return some of the newest rows: the first ones of the last row group."""
-        with pq.ParquetFile(self.path) as file:
+        with self._reading(), pq.ParquetFile(self.path) as file:
             last = file.metadata.num_row_groups - 1
             batch = next(file.iter_batches(count, row_groups=[last], columns=list(columns)), None)
         if batch is None:
             return pa.schema([]).empty_table()
         TRAFFIC.add(read=batch.nbytes)
-        return pa.Table.from_batches([batch])
+        return _in_micros(pa.Table.from_batches([batch]))
 
 
 @dataclass(frozen=True)
@@ -122,7 +140,7 @@ class ArrivedFiles:
 
     segments: tuple[Segment, ...]
     arrival_us: int
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = attribute(default_factory=dict)
     """The column of the files for each declared column."""
 
 
@@ -134,6 +152,15 @@ def _groups(file: pq.ParquetFile, first: int, end: int) -> Iterator[tuple[int, i
         if start < end and start + count > first:
             yield start, group
         start += count
+
+
+def _in_micros(rows: pa.Table) -> pa.Table:
+    """Return rows with times in microseconds, rounded down as Spark rounds them."""
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            floored = pc.floor_temporal(rows.column(place), unit="microsecond")
+            rows = rows.set_column(place, field.name, floored.cast(pa.timestamp("us", field.type.tz), safe=False))
+    return rows
 
 
 def _micros(column: pa.Array) -> tuple[Micros, NDArray[np.bool_]]:

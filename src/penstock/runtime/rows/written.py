@@ -15,6 +15,8 @@ class WriteTarget:
     operator: str
     name: str
     """The query or group."""
+    queries: Mapping[str, object] = field(default_factory=dict)
+    """The queries that it serves: another of the same name gets none of the results."""
     seen: str | None = None
     """The condition in SQL on the rows that the query sees; None: all."""
     members: Mapping[int, str] | None = None

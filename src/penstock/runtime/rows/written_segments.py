@@ -56,6 +56,7 @@ class SegmentWriter:
             FileStamp.of(path),
             TIME,
             int(numbers(rows, seq(0))[0]),
+            stream=stream.name,
             numbered=True,
             owned=True,
             last_sequence=int(numbers(rows, seq(0))[-1]),

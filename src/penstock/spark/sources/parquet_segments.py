@@ -73,6 +73,7 @@ def segment_of(
         _bytes(footer, stream, names),
         FileStamp.of(path),
         None if time is None else names[time],
+        stream=stream.name,
         has_bad=has_bad,
         owned=owned,
     )
