@@ -73,7 +73,8 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "policy", [pytest.param(each, marks=pytest.mark.slow) for each in (*list(POLICIES)[::3], "hnr.level('operator')")]
+    "policy",
+    [pytest.param(each, marks=pytest.mark.slow) for each in (*list(POLICIES)[::3], "hnr.level('operator')")],
 )
 def test_every_policy_in_small_batches(policy, tmp_path, spark):
     """Jobs cut stored chunks by count and by time, and rows wait half-way up."""
