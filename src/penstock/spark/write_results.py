@@ -26,6 +26,7 @@ from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.written import ArrivalSums, WriteTarget, WrittenResults
 from penstock.spark.guarded_fetch import guarded, too_many
 from penstock.spark.paths import literal_path
+from penstock.spark.sources.text_parser import escaped
 
 _SUMS = (
     "count(1) AS n",
@@ -77,7 +78,7 @@ def _columns(rows: DataFrame, target: WriteTarget) -> list[Column]:
     if target.members is None:
         return columns
     names = [target.members.get(number, "") for number in range(max(target.members) + 1)]
-    listed = ", ".join(f"'{_escaped(name)}'" for name in names)
+    listed = ", ".join(f"'{escaped(name)}'" for name in names)
     whose = F.expr(f"element_at(array({listed}), {quoted(MEMBER)} + 1) AS {QUERY}")
     return [whose, *columns, F.col(ARRIVAL)]
 
@@ -135,7 +136,3 @@ class Counted:
             )
         counts = {arrival: int(found[f"n{place}"]) for place, arrival in enumerate(self._arrivals)}
         return ArrivalSums.counted({arrival: count for arrival, count in counts.items() if count})
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
