@@ -46,6 +46,8 @@ def test_a_plan_has_the_sizes_that_were_asked_for():
     assert {(case.input.rows, case.input.file_rows, case.repeat) for case in quick} == {(50_000, 50_000, 2)}
     assert {case.system for case in quick if case.place == "stored"} == {"penstock"}
     assert {case.repeat for case in ScalePlan(["memory"]).cases()} == {1}
+    some = ScalePlan(["filters", "windows"], file_rows=[1_000_000]).cases()
+    assert {(case.part, case.input.file_rows) for case in some} == {("filters", 1_000_000), ("windows", 1_000_000)}
 
 
 def test_a_case_survives_json():
@@ -182,6 +184,12 @@ def test_a_part_that_does_not_exist_is_a_wrong_call():
     found = scale("--part", "window")
     assert found.exit_code == 2
     assert "windows" in found.output
+
+
+def test_a_size_that_does_not_exist_is_a_wrong_call():
+    found = scale("--file-rows", "5")
+    assert found.exit_code == 2
+    assert "expected one of 10000" in " ".join(found.output.replace("│", " ").split())
 
 
 def test_tables_and_a_page(tmp_path, made_up_measures):

@@ -160,3 +160,35 @@ def test_rows_of_jobs_in_flight_are_abandoned_even_if_a_sink_fails():
     with pytest.raises(RunError, match="disk full"):
         runtime(backend, Full(), drain=True).run()
     assert backend.source.closed
+
+
+JOINED = """
+CREATE STREAM a (v INT, at TIMESTAMP) FROM files WITH (path = '.', format = 'csv', timestamp = 'at');
+CREATE STREAM b (v INT, at TIMESTAMP) FROM files WITH (path = '.', format = 'csv', timestamp = 'at');
+CREATE QUERY both AS SELECT a.v FROM a [RANGE 1 HOUR], b [RANGE 1 HOUR] WHERE a.v = b.v;
+SET memory = '20KB';
+SET chunk_rows = 100;
+"""
+
+
+class JoinedBackend(DuckBackend):
+    """Has a source for each stream."""
+
+    def open_source(self, stream):
+        return self.source[stream.name]
+
+    def result_schema(self, query, plan):
+        return pa.schema([("v", pa.int32())])
+
+
+def test_a_run_has_not_settled_while_a_stream_without_room_must_be_read():
+    """The rows of `a` fill the memory and wait for `b`, which is read all the same."""
+    rows = pa.table(
+        {"v": pa.array(range(2000), pa.int32()), "at": pa.array(range(2000), pa.timestamp("us", "UTC"))}
+    )
+    script, sink, found = Script.parse(JOINED), MemorySink(), []
+    backend = JoinedBackend({name: Tables([rows]) for name in "ab"})
+    running = Runtime(script, backend, [sink], RunOptions.of(script, drain=True))
+    running.settle().add_done_callback(lambda done: found.append(sink.results["both"].num_rows))
+    running.run()
+    assert found == [2000]

@@ -21,6 +21,7 @@ from penstock.runtime.chunk import Chunk
 from penstock.runtime.file_admission import admitted_files
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.runtime.rows.time_order import TimeOrder
 from penstock.runtime.rows.written_segments import SegmentWriter
@@ -52,6 +53,18 @@ def both(random: Random, folder: Path):
     return stored, admitted(STREAM, Arrived(table, 9), 100, None, box)
 
 
+def check_near(stored: StoredRows, low: int, high: int):
+    """What is near has all rows of these times, and whole files as far as these rows have them."""
+    near = stored.near(low, high)
+    wanted = stored.between(low, high)[1].tolist()
+    if near is None:
+        assert not wanted
+        return
+    assert near.between(low, high)[1].tolist() == wanted
+    cuts = {0, *near.batch.ends.tolist(), stored.first, stored.end}
+    assert {near.first, near.end} <= cuts
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_stored_rows_are_the_resident_ones(seed):
@@ -80,6 +93,7 @@ def test_stored_rows_are_the_resident_ones(seed):
             high = bound + random.randrange(20)
             for got, right in zip(stored.between(bound, high), resident.between(bound, high), strict=True):
                 assert got.tolist() == right.tolist()
+            check_near(stored, bound, high)
             if stored.rows < 2:
                 return
             cut, rest = random.randrange(1, stored.rows), random.random() < 0.5

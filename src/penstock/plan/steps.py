@@ -160,6 +160,12 @@ class Join:
             found.append(frozenset(name[len(prefix) :] for name in needed if name.startswith(prefix)))
         return tuple(found)
 
+    def equal_columns(self, one: int, other: int) -> list[tuple[str, str]]:
+        """Return the pairs of columns of two ports that must be equal; none if another condition compares them."""
+        between = [condition for condition in self.conditions if condition.ports == {one, other}]
+        pairs = [dict(condition.equal) for condition in between if condition.equal]
+        return [(pair[one], pair[other]) for pair in pairs] if len(pairs) == len(between) else []
+
     def order_from(self, port: int) -> tuple[int, ...]:
         """Return the order in which a row of `port` probes the others."""
         return self.orders[port] if self.orders else self.written_from(port)

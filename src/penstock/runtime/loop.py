@@ -207,7 +207,7 @@ class Runtime:
             if self._is_done():
                 self._requests.settle(settling)
                 return
-            if not (admitted or committed or submitted):
+            if not (admitted or committed or submitted or self._admit_blocked()):
                 if not self._jobs:
                     self._requests.settle(settling)
                 self._idle()
@@ -221,13 +221,15 @@ class Runtime:
         self._streams_stopped = True
         self._intake.stop(self._now)
 
+    def _admit_blocked(self) -> bool:
+        """If all wait for a stream that has no room, read that one anyway; return whether rows came."""
+        blocked = None if self._jobs else self._intake.blocked()
+        return blocked is not None and self._intake.admit_blocked(blocked, self._now)
+
     def _idle(self) -> None:
-        """Wait for a job or for a moment; if all wait for a stream that has no room, read that one anyway."""
+        """Wait for a job or for a moment."""
         if self._jobs:
             self._jobs.wait(_BUSY_NAP_S)
-            return
-        blocked = self._intake.blocked()
-        if blocked is not None and self._intake.admit_blocked(blocked, self._now):
             return
         start = self._clock.now_us()
         self._clock.wait(_NAP_S)

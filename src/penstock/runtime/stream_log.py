@@ -16,7 +16,7 @@ from penstock.runtime.admission import Admitted
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.lateness import watermark_of
 from penstock.runtime.rows.job_input import WindowRows
-from penstock.runtime.rows.row_window import EXPIRES, row_window
+from penstock.runtime.rows.row_window import EXPIRES, row_window, stored_near
 from penstock.runtime.rows.stored import StoredRows
 from penstock.shedding.drop_box import DropBox
 
@@ -130,9 +130,7 @@ class StreamLog:
             return row_window(self, chunks, window.size, low, high, columns, start, end)
         resident = [chunk for chunk in chunks if not chunk.is_stored]
         table = matching(self._resident(window, resident, low, high, columns, start, end), keys or {})
-        stored = tuple(
-            chunk.place for chunk in chunks if isinstance(chunk.place, StoredRows) and chunk.first_time <= high
-        )
+        stored = stored_near(chunks, back, high)
         return WindowRows(table, stored, int(back) if stored else None, 0, high, start, end)
 
     def _resident(

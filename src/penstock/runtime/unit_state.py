@@ -19,7 +19,7 @@ from penstock.runtime.work import PARTITION_ROWS, Work
 
 MOST_ROWS = 500_000
 """Rows that one job takes at most, even under exhaustive service."""
-MOST_STORED_ROWS = 10_000_000
+MOST_STORED_ROWS = 25_000_000
 """The same for stored rows, which the driver does not hand over."""
 
 Taken = Mapping[Edge, tuple[Chunk, ...]]

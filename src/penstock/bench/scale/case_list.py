@@ -29,13 +29,14 @@ _FORMAT_SHARE = 5
 
 @dataclass(frozen=True)
 class ScalePlan:
-    """What is run: parts, size, repeats, and Penstock's setting `rows`."""
+    """What is run: parts, size, repeats, Penstock's setting `rows`, and files of which sizes (all by default)."""
 
     parts: Collection[str]
     quick: bool = False
     rows: int | None = None
     repeat: int | None = None
     place: str | None = None
+    file_rows: Collection[int] = ()
 
     @property
     def all_rows(self) -> int:
@@ -70,7 +71,9 @@ class ScalePlan:
 
     def _sizes(self, wanted: tuple[int, ...]) -> list[int]:
         """Return the sizes of files that the input can have; the whole input is one file if it is smaller."""
-        return sorted({min(size, self.all_rows) for size in wanted})
+        return sorted(
+            {min(size, self.all_rows) for size in wanted if not self.file_rows or size in self.file_rows}
+        )
 
     def _memory(self) -> Iterator[ScaleCase]:
         """Yield pairs of cases of which the second has ten times the rows, or a window of all rows."""

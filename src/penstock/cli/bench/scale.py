@@ -37,6 +37,12 @@ def scale(
         int | None,
         typer.Option(help="Rows of an input. Default: 20 million; with --quick 2 million.", min=1000, metavar="N"),
     ] = None,
+    file_rows: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Only files of so many rows, in the parts filters, table and windows; repeatable.", metavar="N"
+        ),
+    ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(help="Measured drains of each case. Default: 5; with --quick 3.", min=1, metavar="N"),
@@ -62,18 +68,24 @@ def scale(
     comparison does not hold or results are wrong, with 2 if the call was wrong.
 
     Examples: `penstock bench scale --quick --report scale.html`;
-    `penstock bench scale --part filters --rows 5000000`;
+    `penstock bench scale --part filters --file-rows 1000000`;
     `penstock bench scale --quick --part windows --master cluster`;
     `penstock bench scale --json | jq '.comparisons[] | {claim, measured, holds}'`
     """
-    from penstock.bench.scale.case_list import PARTS, ScalePlan
+    from penstock.bench.scale.case_list import FILE_ROWS, PARTS, ScalePlan
     from penstock.spark.java import check_java
 
     for each in part or ():
         if each not in PARTS:
             raise typer.BadParameter(f"there is no part {each!r}.{nearest(each, PARTS)}", param_hint="--part")
+    for count in file_rows or ():
+        if count not in FILE_ROWS:
+            sizes = ", ".join(map(str, FILE_ROWS))
+            raise typer.BadParameter(
+                f"there are no files of {count:,} rows; expected one of {sizes}", param_hint="--file-rows"
+            )
     check_java()
-    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place)
+    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place, file_rows or ())
     found = _measured(plan, master)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

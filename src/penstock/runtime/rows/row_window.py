@@ -65,12 +65,14 @@ def row_window(
         expiries = _expiries(sequences, partners[skipped : skipped + leaving - first])
     resident = [_resident(chunk, names, low_time, low_sequence, high, start, end) for chunk in chunks]
     table = pa.concat_tables([log.empty(names), *(each for each in resident if each is not None)])
-    stored = tuple(
-        chunk.place
-        for chunk in chunks
-        if isinstance(chunk.place, StoredRows) and chunk.last_time >= low_time and chunk.first_time <= high
-    )
+    stored = stored_near(chunks, low_time, high)
     return WindowRows(_with_expiry(table, expiries), stored, low_time, low_sequence, high, start, end, expiries)
+
+
+def stored_near(chunks: Iterable[Chunk], low: float, high: float) -> tuple[StoredRows, ...]:
+    """Return the stored rows of chunks, from the files that may hold times from `low` to `high`."""
+    near = (chunk.place.near(low, high) for chunk in chunks if isinstance(chunk.place, StoredRows))
+    return tuple(rows for rows in near if rows is not None)
 
 
 def _expiries(sequences: Micros, times: Micros) -> pa.Table:

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from penstock.plan.columns import Micros
 from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.runtime.rows.recent_times import RecentTimes
 
 _FOOTER_BYTES = 4096
 """Bytes at the end of a file that are part of its stamp: counts and statistics are there."""
-_BATCH_ROWS = 256 * 1024
+_BATCH_ROWS = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -94,17 +95,20 @@ class Segment:
         """Yield the times of rows in microseconds, in batches: the first row, times, and which are known."""
         assert self.time_column is not None
         end = self.rows if end is None else end
+        recent = _RECENT.find(self, first, end)
+        if recent is not None:
+            yield recent
+            return
         with self._reading(), pq.ParquetFile(self.path) as file:
             for start, group in _groups(file, first, end):
                 place = start
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[self.time_column]):
+                    TRAFFIC.add(read=_value_bytes(batch.column(0)))
                     if place < end and place + batch.num_rows > first:
-                        column = batch.column(0)
-                        TRAFFIC.add(read=column.nbytes)
-                        some = column.slice(
-                            max(first - place, 0), min(end, place + len(column)) - max(first, place)
-                        )
-                        yield max(first, place), *_micros(some)
+                        times, known = _micros(batch.column(0))
+                        _RECENT.add(self, (place, times, known))
+                        some = slice(max(first - place, 0), end - place)
+                        yield max(first, place), times[some], known[some]
                     place += batch.num_rows
 
     def read(self, places: NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
@@ -134,6 +138,9 @@ class Segment:
         return _in_micros(pa.Table.from_batches([batch]))
 
 
+_RECENT = RecentTimes[Segment]()
+
+
 @dataclass(frozen=True)
 class ArrivedFiles:
     """Files whose rows arrived together, in the order of their rows."""
@@ -161,6 +168,11 @@ def _in_micros(rows: pa.Table) -> pa.Table:
             floored = pc.floor_temporal(rows.column(place), unit="microsecond")
             rows = rows.set_column(place, field.name, floored.cast(pa.timestamp("us", field.type.tz), safe=False))
     return rows
+
+
+def _value_bytes(column: pa.Array) -> int:
+    """Return the bytes of values, without the bits that Arrow has for them even where none is NULL."""
+    return int(column.nbytes) - (0 if column.null_count else -(-len(column) // 8))
 
 
 def _micros(column: pa.Array) -> tuple[Micros, NDArray[np.bool_]]:

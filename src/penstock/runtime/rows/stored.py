@@ -132,6 +132,25 @@ class StoredRows:
             numbers.append(self._sequences(start, stop)[inside])
         return np.concatenate(times), np.concatenate(numbers)
 
+    def near(self, low: float, high: float) -> "StoredRows | None":
+        """Return the rows of the files that may hold times from `low` to `high`; None if there are none.
+
+        Files are not cut: executors read a part of a file no faster than all of it.
+        """
+        index = self.batch.index
+        here = index.blocks(self.first, self.end)
+        meets = np.flatnonzero((index.lows[here] <= high) & (index.highs[here] >= low))
+        if not len(meets):
+            return None
+        if index.is_constant:
+            return self
+        first = max((here.start + int(meets[0])) * index.block_rows, self.first)
+        last = min((here.start + int(meets[-1]) + 1) * index.block_rows, self.end) - 1
+        starts = np.concatenate([[0], self.batch.ends])
+        begin = int(starts[np.searchsorted(starts, first, side="right") - 1])
+        stop = int(starts[np.searchsorted(starts, last, side="right")])
+        return StoredRows(self.batch, max(begin, self.first), min(stop, self.end))
+
     def count_below(self, time: float) -> int:
         """Return how many rows have a time below this."""
         below, partly, starts, stops = self._blocks_below(time)
