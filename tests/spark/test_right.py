@@ -45,7 +45,7 @@ def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
 
-QUICK = ("fifo", "bsd", "chain", "threshold")
+QUICK = ("bsd", "chain")
 
 
 @pytest.mark.parametrize(
