@@ -18,5 +18,8 @@ def spark():
     """One Spark session for the whole suite; tests without one do not load pyspark."""
     from penstock.spark.session import spark_session
 
-    with spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
+    # Java's second compiler is for code that runs long: each test has other code, and it takes a third of the CPU
+    quick = "-XX:TieredStopAtLevel=1"
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": quick}
+    with spark_session("local[2]", settings=settings) as session:
         yield session

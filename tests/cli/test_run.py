@@ -117,11 +117,12 @@ def test_a_script_with_an_error_is_pointed_at_and_exits_with_1(script):
         ("candidates = 'hr, bst'", "setting 'candidates': there is no policy 'bst'. Did you mean 'bsd'?"),
     ],
 )
-def test_goals_that_cannot_be_are_told_before_anything_starts(script, setting, message):
+def test_goals_that_cannot_be_are_told_before_anything_starts(script, setting, message, monkeypatch):
+    monkeypatch.setattr("penstock.spark.api.spark_session", lambda *_, **__: pytest.fail("Spark is started"))
     script.write_text(TINY + f"SET {setting};\n")
-    result = subprocess.run(penstock("run", script), capture_output=True, text=True, check=False, timeout=60)
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.splitlines()[-1].startswith(f"penstock: {script}: {message}")
+    result = runner.invoke(app, ["run", str(script)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert str(result.exception).startswith(f"{script}: {message}")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ interleavings. How Spark does the same work is tested in `tests/spark/test_right
 """
 
 from collections import defaultdict
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -68,14 +69,20 @@ class Duck:
         self._sql: dict[str, str] = {}
 
     def __call__(self, work: Work) -> Outcome:
-        with duckdb.connect() as database:
-            database.execute("SET TimeZone = 'UTC'")
-            return _Job(self, database, work).outcome()
+        with database().cursor() as cursor:  # its registered tables are its own and go with it
+            cursor.execute("SET TimeZone = 'UTC'")
+            return _Job(self, cursor, work).outcome()
 
     def translated(self, sql: str) -> str:
         if sql not in self._sql:
             self._sql[sql] = duck_sql(sql)
         return self._sql[sql]
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """One for all jobs: opening takes longer than most of them."""
+    return duckdb.connect(":memory:", config={"threads": 1})
 
 
 class _Job:

@@ -28,10 +28,15 @@ from tests.runtime.test_engine_random import POLICY, Drive, _plain
 
 def chance(stream: str, number: int) -> float:
     """xxhash64 as published, in whole numbers, of the stream's name and then of a row's number."""
-    seed = 42
-    for value in (crc32(stream.encode()), number):
-        seed = xxh64(value, seed)
-    return (seed >> 11) / 2**53
+    return chance_after(name_hash(stream), number)
+
+
+def name_hash(stream: str) -> int:
+    return xxh64(crc32(stream.encode()), 42)
+
+
+def chance_after(seed: int, number: int) -> float:
+    return (xxh64(number, seed) >> 11) / 2**53
 
 
 def xxh64(value: int, seed: int) -> int:
@@ -53,11 +58,10 @@ def xxh64(value: int, seed: int) -> int:
 
 def kept_numbers(stream: str, boxes, count: int) -> set[int]:
     """The rows that a record of drop boxes says were kept, one by one."""
-    kept = set()
-    for number in range(count):
-        share = [share for start, share in boxes if start <= number][-1]
-        if chance(stream, number) < share:
-            kept.add(number)
+    kept, seed = set(), name_hash(stream)  # for millions of rows, so the name is hashed once
+    ends = [*(start for start, _ in boxes[1:]), count]
+    for (start, share), end in zip(boxes, ends, strict=True):
+        kept.update(number for number in range(start, min(end, count)) if chance_after(seed, number) < share)
     return kept
 
 

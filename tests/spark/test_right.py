@@ -45,7 +45,7 @@ def test_every_shape(shape, tmp_path, spark):
     assert_right(SHAPES[shape](1), tmp_path, spark)
 
 
-QUICK = ("fifo", "bsd", "chain", "threshold")
+QUICK = ("bsd", "chain")
 
 
 @pytest.mark.parametrize(
@@ -87,23 +87,38 @@ def test_combined_policies(policy, tmp_path, spark):
     assert_right(SHAPES["mixed_windows"](5), tmp_path, spark, policy=policy)
 
 
+RANDOM = {
+    "case": cases(max_rows=30, combined=20_000),
+    "policy": st.sampled_from(list(POLICIES)),
+    "chunk_rows": st.sampled_from([1, 5, 50]),
+    "rows": st.sampled_from(["resident", "stored", "mixed"]),
+}
 # Shrinking a failure on Spark takes longer than understanding it: `test_engine_random.py` shrinks.
-@settings(
-    max_examples=10,
+ON_SPARK = settings(
+    max_examples=4,
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(
-    case=cases(max_rows=30, combined=20_000),
-    policy=st.sampled_from(list(POLICIES)),
-    chunk_rows=st.sampled_from([1, 5, 50]),
-    rows=st.sampled_from(["resident", "stored", "mixed"]),
-)
+
+
+@ON_SPARK
+@given(**RANDOM)
 def test_random_scripts(case, policy, chunk_rows, rows, tmp_path_factory, spark):
+    check_random(case, policy, chunk_rows, rows, tmp_path_factory.mktemp("random"), spark)
+
+
+@pytest.mark.slow
+@settings(ON_SPARK, max_examples=20)
+@given(**RANDOM)
+def test_more_random_scripts(case, policy, chunk_rows, rows, tmp_path_factory, spark):
+    check_random(case, policy, chunk_rows, rows, tmp_path_factory.mktemp("random"), spark)
+
+
+def check_random(case, policy, chunk_rows, rows, folder, spark):
     """Rows are in the driver, in files, or every other batch of them in files."""
     case = replace(case, settings={**case.settings, "rows": "auto" if rows == "mixed" else rows})
     places = cycle([True, False])
     mixed = patch.object(PlaceChoice, "stores", lambda choice, count: next(places))
     with mixed if rows == "mixed" else nullcontext():
-        assert_right(case, tmp_path_factory.mktemp("random"), spark, policy=policy, chunk_rows=chunk_rows)
+        assert_right(case, folder, spark, policy=policy, chunk_rows=chunk_rows)

@@ -112,7 +112,11 @@ def test_queries_created_and_dropped_in_mid_run(policy, tmp_path, spark):
         assert difference(wanted, rows_of(results[name])) == "", name
 
 
-def test_a_query_that_fails_is_stopped_and_named_and_the_others_lose_nothing(tmp_path, spark):
+@pytest.mark.parametrize(
+    "policy",
+    ["bsd", "chain", *(pytest.param(each, marks=pytest.mark.slow) for each in ("hnr.shared('sum')", "segment"))],
+)
+def test_a_query_that_fails_is_stopped_and_named_and_the_others_lose_nothing(policy, tmp_path, spark):
     data = tmp_path / "a"
     data.mkdir()
     for part in range(3):
@@ -125,15 +129,14 @@ def test_a_query_that_fails_is_stopped_and_named_and_the_others_lose_nothing(tmp
         CREATE QUERY other AS SELECT v FROM a WHERE v > 0;
         CREATE QUERY shared AS SELECT v + 1 AS w FROM a WHERE v <> 1000;
     """
-    for policy in ("bsd", "hnr.shared('sum')", "chain", "segment"):
-        events = []
-        found = ps.run(script, spark=spark, drain=True, policy=policy, batch_rows=25, on_event=events.append)
-        assert found.summary.failed == ("broken",), policy
-        assert "DIVIDE_BY_ZERO" in found.summary.queries["broken"].reason
-        assert any(event.startswith("query broken stopped: ") for event in events)
-        assert found.results["fine"].num_rows == 60
-        assert found.results["shared"].num_rows == 60
-        assert found.results["other"].num_rows == 24
+    events = []
+    found = ps.run(script, spark=spark, drain=True, policy=policy, batch_rows=25, on_event=events.append)
+    assert found.summary.failed == ("broken",)
+    assert "DIVIDE_BY_ZERO" in found.summary.queries["broken"].reason
+    assert any(event.startswith("query broken stopped: ") for event in events)
+    assert found.results["fine"].num_rows == 60
+    assert found.results["shared"].num_rows == 60
+    assert found.results["other"].num_rows == 24
 
 
 def test_late_and_malformed_rows_are_rejected_with_count_and_reason(tmp_path, spark):
@@ -365,7 +368,7 @@ def test_a_stream_is_not_read_ahead_for_a_partner_that_is_silent(tmp_path, spark
         SET memory = '200KB';
         SET shed = false;
     """
-    summary = ps.run(script, spark=spark, seconds=4).summary
+    summary = ps.run(script, spark=spark, seconds=2).summary
     assert summary.streams["a"].held
     assert summary.peak_bytes <= 200_000
     assert summary.waiting_bytes <= 200_000
