@@ -77,7 +77,8 @@ def test_splits_have_each_line_once_in_order(tmp_path, kind, end):
     for whole in (data, data + end.encode()):
         path.write_bytes(whole)
         wanted = rows(parsed_plain(whole, form))
-        assert wanted and len(wanted) == 20
+        assert wanted
+        assert len(wanted) == 20
         for most in range(1, 60):
             splits = splits_of(path, 0, most)
             assert splits is not None
@@ -96,7 +97,9 @@ def test_a_line_that_is_too_long_has_no_splits_and_no_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["a,b\n", '"a","b"\r\n', "\ufeffa,b\r", '\n# c\n"","b"\n', '\ufeff"a",b\n'], ids=["plain", "quoted", "bom", "late", "both"]
+    "header",
+    ["a,b\n", '"a","b"\r\n', "\ufeffa,b\r", '\n# c\n"","b"\n', '\ufeff"a",b\n'],
+    ids=["plain", "quoted", "bom", "late", "both"],
 )
 def test_records_begin_after_the_header(tmp_path, header):
     path = tmp_path / "a.csv"
@@ -121,7 +124,8 @@ def test_other_numbers_than_whole_ones_are_left(value):
 
 
 @pytest.mark.parametrize(
-    "value", [b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\udc00", b"\\ud83d\\\\ude00", b"\\\\ud83d\\ude00", b"\0", b"\t"]
+    "value",
+    [b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\udc00", b"\\ud83d\\\\ude00", b"\\\\ud83d\\ude00", b"\0", b"\t"],
 )
 def test_odd_texts_are_left(value):
     assert parsed_plain(b'{"t": "%b"}' % value, form_of("t STRING", JSON)) is None
@@ -157,7 +161,8 @@ def test_layouts_that_are_left():
 def test_units_of_numbers_by_their_size():
     form = form_of("at TIMESTAMP", JSON)
     found = parsed_plain(b'{"at":null}\n{"at":1700000000123}\n{"at":1700000000}\n{"at":-1}', form)
-    assert found is not None and found.unit == "ms"
+    assert found is not None
+    assert found.unit == "ms"
     wanted = [None, 1_700_000_000_123_000, 1_700_000_000_000_000, -1_000_000]
     assert found.table.column("at").cast(pa.int64()).to_pylist() == wanted
     assert parsed_plain(b'{"at":"2024-01-01T00:00:00Z"}', form_of("at TIMESTAMP", JSON, "s")) is None
@@ -166,4 +171,5 @@ def test_units_of_numbers_by_their_size():
 
 def test_an_empty_text_has_typed_columns():
     found = parsed_plain(b"\n\n", VT)
-    assert found is not None and found.table.schema == pa.schema([("v", pa.int32()), ("t", pa.string())])
+    assert found is not None
+    assert found.table.schema == pa.schema([("v", pa.int32()), ("t", pa.string())])

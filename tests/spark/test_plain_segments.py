@@ -20,25 +20,144 @@ from tests.spark.test_read_files import stream
 
 KINDS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE", "STRING", "TIMESTAMP")
 TEXTS = [
-    *("", " ", "0", "-0", "+5", "5", " 5", "5 ", "\t5", "-7", "007", "1_000", "0x1F", "-0x1", "0X1", "1.0", "1.", ".5"),
+    *(
+        "",
+        " ",
+        "0",
+        "-0",
+        "+5",
+        "5",
+        " 5",
+        "5 ",
+        "\t5",
+        "-7",
+        "007",
+        "1_000",
+        "0x1F",
+        "-0x1",
+        "0X1",
+        "1.0",
+        "1.",
+        ".5",
+    ),
     *("1e3", "1E+3", "1e", "1.0d", "1f", "NaN", "nan", "inf", "-Infinity", "Infinity", "1e400", "1e-400", "-0.0"),
-    *("127", "128", "-128", "-129", "32767", "32768", "2147483647", "2147483648", "-2147483648", "9223372036854775807"),
+    *(
+        "127",
+        "128",
+        "-128",
+        "-129",
+        "32767",
+        "32768",
+        "2147483647",
+        "2147483648",
+        "-2147483648",
+        "9223372036854775807",
+    ),
     *("9223372036854775808", "0.1", "3.141592653589793238", "2.2250738585072011e-308", "9007199254740993", "1e23"),
-    *("true", "True", "TRUE", "tRue", "t", "yes", "false", "FALSE", "no", " true", "null", "NULL", "-", " -", "- "),
-    *("a", "a b", " a ", "'a'", "\\N", "a\\nb", "ü€𝄞", "\u2028", "\x0b", "\x7f", "# a", "{", "a|b", "1,5", "０", "½"),
-    *("2024-01-01", "2024-01-01 00:00:00", "2024-01-01T00:00:00Z", "2024-01-01T00:00:00.5Z", "2024-02-30T00:00:00Z"),
+    *(
+        "true",
+        "True",
+        "TRUE",
+        "tRue",
+        "t",
+        "yes",
+        "false",
+        "FALSE",
+        "no",
+        " true",
+        "null",
+        "NULL",
+        "-",
+        " -",
+        "- ",
+    ),
+    *(
+        "a",
+        "a b",
+        " a ",
+        "'a'",
+        "\\N",
+        "a\\nb",
+        "ü€𝄞",
+        "\u2028",
+        "\x0b",
+        "\x7f",
+        "# a",
+        "{",
+        "a|b",
+        "1,5",
+        "０",
+        "½",
+    ),
+    *(
+        "2024-01-01",
+        "2024-01-01 00:00:00",
+        "2024-01-01T00:00:00Z",
+        "2024-01-01T00:00:00.5Z",
+        "2024-02-30T00:00:00Z",
+    ),
     *("2024-01-01T24:00:00Z", "2024-01-01T23:59:60Z", "2024-01-01T00:00:00.123456+02:00", "0000-01-01T00:00:00Z"),
-    *("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59.999999Z", "2024-01-01T00:00:00.1234567Z"),
-    *("9999-12-31T23:59:59-01:00", "2024-01-01T00:00:00+18:00", "2024-01-01T00:00:00+17:59", "1582-10-10T00:00:00Z"),
-    *("2024-01-01T00:00:00-00:30", "2024-01-01T00:00Z", "2024-01-01T00", "1969-12-31T23:59:59.999999Z", "12:00:00"),
-    *("1700000000", "1700000000123", "1700000000123456", "1700000000123456789", "-1", "-99999999999", "99999999999"),
-    *("100000000000", "-62135596800", "-62135596801", "1700000000.5", "999999999999999999", "-1700000000123456789"),
+    *(
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59.999999Z",
+        "2024-01-01T00:00:00.1234567Z",
+    ),
+    *(
+        "9999-12-31T23:59:59-01:00",
+        "2024-01-01T00:00:00+18:00",
+        "2024-01-01T00:00:00+17:59",
+        "1582-10-10T00:00:00Z",
+    ),
+    *(
+        "2024-01-01T00:00:00-00:30",
+        "2024-01-01T00:00Z",
+        "2024-01-01T00",
+        "1969-12-31T23:59:59.999999Z",
+        "12:00:00",
+    ),
+    *(
+        "1700000000",
+        "1700000000123",
+        "1700000000123456",
+        "1700000000123456789",
+        "-1",
+        "-99999999999",
+        "99999999999",
+    ),
+    *(
+        "100000000000",
+        "-62135596800",
+        "-62135596801",
+        "1700000000.5",
+        "999999999999999999",
+        "-1700000000123456789",
+    ),
 ]
 JSON_VALUES = [
     *TEXTS,
     *(f'"{text}"' for text in TEXTS if "\\" not in text),
-    *('"a\\u00e9\\ud83d\\ude00"', '"\\ud800"', '"\\\\ud83d\\ude00"', '"a\\nb\\/\\""', '"\\x"', '"\\u0000"', '"a\tb"'),
-    *("[1]", "{}", '{"v": 1}', '[{"v": 1}, [2]]', "1 ", "1 // c", "1, ", '1, "v": 2', '1, "V": 2', '1, "\\u0076": 2'),
+    *(
+        '"a\\u00e9\\ud83d\\ude00"',
+        '"\\ud800"',
+        '"\\\\ud83d\\ude00"',
+        '"a\\nb\\/\\""',
+        '"\\x"',
+        '"\\u0000"',
+        '"a\tb"',
+    ),
+    *(
+        "[1]",
+        "{}",
+        '{"v": 1}',
+        '[{"v": 1}, [2]]',
+        "1 ",
+        "1 // c",
+        "1, ",
+        '1, "v": 2',
+        '1, "V": 2',
+        '1, "\\u0076": 2',
+    ),
     *('1, "x": NaN', '1, "x": [1, 2.50, {"v": null}]', '1, "x": 01', '1, "x": "\\ud800"', '1, "v": null', "1}{"),
     *('null, "v": 1', "'a'", "1" * 999, "1" * 1001, "0." + "1" * 990, '1, "x": ' + "[" * 1100 + "]" * 1100),
 ]
@@ -65,10 +184,22 @@ def check(spark, lines: list[str], definition, layout: Layout, unit: str | None)
 @pytest.mark.parametrize("unit", [None, "s", "ms", "ns", "iso"])
 def test_a_line_of_json_is_read_alike_or_left(spark, unit):
     lines = [f'{{"v": {value}}}' for value in JSON_VALUES]
-    lines += ["{}", '{"w": 1}', '{"V": 1}', '{"v":1,}', ' {"v": 1}', '{"v": 1} ', '{"v": 1}x', '{"v" : 1 }', "null"]
+    lines += [
+        "{}",
+        '{"w": 1}',
+        '{"V": 1}',
+        '{"v":1,}',
+        ' {"v": 1}',
+        '{"v": 1} ',
+        '{"v": 1}x',
+        '{"v" : 1 }',
+        "null",
+    ]
     kinds = KINDS if unit is None else ("TIMESTAMP",)
     for kind in kinds:
-        assert check(spark, lines, stream(f"v {kind}", "json"), layout_of("json", {}, in_file=True), unit) > 8, kind
+        assert check(spark, lines, stream(f"v {kind}", "json"), layout_of("json", {}, in_file=True), unit) > 8, (
+            kind
+        )
 
 
 @pytest.mark.parametrize("unit", [None, "s", "ms", "ns", "iso"])
@@ -84,16 +215,29 @@ def test_a_line_of_csv_is_read_alike_or_left(spark, unit):
 def test_numbers_are_rounded_alike(spark):
     random = Random(9)
     values = [repr(random.uniform(-1, 1) * 10 ** random.randrange(-320, 309)) for _ in range(1000)]
-    values += [f"{random.randrange(10**25)}.{random.randrange(10**25)}e{random.randrange(-30, 30)}" for _ in range(1000)]
+    values += [
+        f"{random.randrange(10**25)}.{random.randrange(10**25)}e{random.randrange(-30, 30)}" for _ in range(1000)
+    ]
     values += [str(2**53 * each + 1) for each in range(1, 2000)]
     lines = [f'{{"v": {value}}}' for value in values]
     assert check(spark, lines, stream("v DOUBLE", "json"), Layout("json"), None) > 3000
-    assert check(spark, [f"{value}," for value in values], stream("v DOUBLE|t STRING", "csv"), Layout("csv", quoted=True), None) > 3000
+    assert (
+        check(
+            spark,
+            [f"{value}," for value in values],
+            stream("v DOUBLE|t STRING", "csv"),
+            Layout("csv", quoted=True),
+            None,
+        )
+        > 3000
+    )
 
 
 def made(path: Path, form: str, count: int, odd: str = "") -> Path:
     random = Random(path.name)
-    rows = [(number, random.choice(["a", "ü€", ""]), f"2024-01-01T00:00:{number % 60:02d}Z") for number in range(count)]
+    rows = [
+        (number, random.choice(["a", "ü€", ""]), f"2024-01-01T00:00:{number % 60:02d}Z") for number in range(count)
+    ]
     if form == "json":
         lines = [f'{{"v":{v},"t":"{t}","at":"{at}"}}' for v, t, at in rows]
     else:

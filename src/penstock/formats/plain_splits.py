@@ -41,7 +41,7 @@ def plain_format(
     names = [name.lower() for name in layout.names or [column.name for column in columns]]
     for column in columns:
         key = column.path or column.name
-        if column.type.name not in KINDS or layout.form == "json" and "." in key:
+        if column.type.name not in KINDS or (layout.form == "json" and "." in key):
             return None  # a key with dots may be several nested ones
         found.append(
             PlainColumn(column.name, column.type.name, key if layout.form == "json" else _place(key, names))

@@ -130,7 +130,7 @@ def _of_json(text: bytes, form: PlainFormat) -> pa.Table | None:
         return None
     if not _within_limits(text):
         return None
-    if b"\\u" in text and (b"\\ud" in text or b"\\uD" in text) and _LONE_SURROGATE.search(text):
+    if b"\\" in text and (b"\\ud" in text or b"\\uD" in text) and _LONE_SURROGATE.search(text):
         return None
     try:
         return _read_json(text, form, pa.string())
@@ -218,11 +218,11 @@ def has_whole_quotes(text: bytes, delimiter: str) -> bool:
     begins, ends = places[::2], places[1::2]
     before = signs[begins[1:] - 1 if len(begins) and not begins[0] else begins - 1]
     after = signs[ends[:-1] + 1 if len(ends) and ends[-1] + 1 == len(signs) else ends + 1]
-    between = (ord(delimiter), 0x0A)
-    if not (np.isin(before, between).all() and np.isin(after, between).all()):
-        return False
-    lines = np.flatnonzero(signs == 0x0A)
-    return bool((np.searchsorted(lines, begins) == np.searchsorted(lines, ends)).all())
+    for signs_there in (before, after):
+        if not ((signs_there == ord(delimiter)) | (signs_there == 0x0A)).all():
+            return False
+    quotes_before = np.searchsorted(places, np.flatnonzero(signs == 0x0A))
+    return not (quotes_before % 2).any()
 
 
 # Values -------------------------------------------------------------------------------------------------------
