@@ -131,6 +131,18 @@ def test_odd_texts_are_left(value):
     assert parsed_plain(b'{"t": "%b"}' % value, form_of("t STRING", JSON)) is None
 
 
+@pytest.mark.parametrize(
+    "line", ['{"v":1}{"v":2}', '{"v":1} {"v":2}', '{"v":1}{}\n{"v":2}', '{"v":1}\n{"v":2}{"v":3}']
+)
+def test_two_objects_in_a_line_are_left(line):
+    assert parsed_plain(line.encode(), V) is None
+
+
+@pytest.mark.parametrize("text", ['1,"a\n2,b"', '1,"a\nb"\n3,c', '1,"a\n\n2,b"\n3,"c\nd"'])
+def test_line_ends_in_quotes_are_left(text):
+    assert parsed_plain(text.encode(), VT) is None
+
+
 def test_pairs_of_surrogates_are_read():
     found = parsed_plain(b'{"t": "\\ud83d\\ude00\\u00e9"}', form_of("t STRING", JSON))
     assert rows(found) == [{"t": "😀é"}]

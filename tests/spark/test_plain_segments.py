@@ -197,7 +197,7 @@ def test_a_line_of_json_is_read_alike_or_left(spark, unit):
     ]
     kinds = KINDS if unit is None else ("TIMESTAMP",)
     for kind in kinds:
-        assert check(spark, lines, stream(f"v {kind}", "json"), layout_of("json", {}, in_file=True), unit) > 8, (
+        assert check(spark, lines, stream(f"v {kind}", "json"), layout_of("json", {}, in_file=True), unit) > 4, (
             kind
         )
 
