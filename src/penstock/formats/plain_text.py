@@ -220,10 +220,7 @@ def has_whole_quotes(text: bytes, delimiter: str) -> bool:
     begins, ends = places[::2], places[1::2]
     before = signs[begins[1:] - 1 if len(begins) and not begins[0] else begins - 1]
     after = signs[ends[:-1] + 1 if len(ends) and ends[-1] + 1 == len(signs) else ends + 1]
-    for signs_there in (before, after):
-        if not ((signs_there == ord(delimiter)) | (signs_there == 0x0A)).all():
-            return False
-    return True
+    return all(((signs_there == ord(delimiter)) | (signs_there == 10)).all() for signs_there in (before, after))
 
 
 # Values -------------------------------------------------------------------------------------------------------
