@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,8 +13,9 @@ import pytest
 from penstock.formats.texts import LONGEST_RECORD
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.runtime.rows.segment import FileStamp, Segment
 from penstock.spark.sources.text_files import read_text
-from penstock.spark.sources.text_segments import TextSegments, rejected_rows, text_segments
+from penstock.spark.sources.text_segments import TextSegments, text_segments
 from penstock.spark.sources.time_units import UNIT
 from tests.spark.test_read_files import CONN, ZEEK, stream
 
@@ -287,8 +287,7 @@ def test_paths_with_any_characters(spark, tmp_path, name):
     path = folder / f"{name}.json"
     path.write_text('{"v": 1}\n{"v": "x"}\n')
     found = same(spark, path, stream("v INT", "json"))
-    [(_, places, rows)] = rejected_rows([part.path for part in found.files])
-    assert (places.tolist(), rows.column(RAW).to_pylist()) == ([1], ['{"v": "x"}'])
+    assert held(found).column(RAW).to_pylist() == [None, '{"v": "x"}']
 
 
 def test_times_of_several_units_and_of_any_year(spark, tmp_path, split):
@@ -301,7 +300,7 @@ def test_times_of_several_units_and_of_any_year(spark, tmp_path, split):
     assert file.schema.column(file.schema_arrow.names.index("at")).physical_type == "INT64"
 
 
-def test_rejected_rows_are_read_from_their_row_groups_alone(spark, tmp_path, split):
+def test_malformed_rows_are_read_from_their_row_groups_alone(spark, tmp_path, split):
     split(40_000)
     lines = [json.dumps({"v": number, "t": "x" * 50}) for number in range(2000)]
     bad = (3, 4, 1999)
@@ -311,17 +310,14 @@ def test_rejected_rows_are_read_from_their_row_groups_alone(spark, tmp_path, spl
     path.write_text("\n".join(lines))
     found = same(spark, path, stream("v INT|t STRING", "json"), parts=3)
     before = TRAFFIC.read
-    starts = dict(
-        zip([part.path for part in found.files], np.cumsum([0, *(p.rows for p in found.files[:-1])]), strict=True)
-    )
-    got = [
-        (int(starts[file] + place), row)
-        for file, places, rows in rejected_rows(part.path for part in found.files)
-        for place, row in zip(places, rows.to_pylist(), strict=True)
-    ]
-    assert [place for place, _ in got] == list(bad)
-    assert [set(row) for _, row in got] == [{"v", "t", BAD, RAW}] * 3
-    assert [json.loads(row[RAW])["t"] for _, row in got] == [str(number) for number in bad]
+    got, first = [], 0
+    for part in found.files:
+        segment = Segment(part.path, part.rows, 0, FileStamp.of(part.path), has_bad=True)
+        places = segment.places_with(BAD)
+        raw = segment.read(places, [RAW]).column(RAW).to_pylist()
+        got += zip((first + places).tolist(), [json.loads(each)["t"] for each in raw], strict=True)
+        first += part.rows
+    assert got == [(number, str(number)) for number in bad]
     assert 0 < TRAFFIC.read - before < path.stat().st_size * 0.9
 
 

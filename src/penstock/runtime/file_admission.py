@@ -89,7 +89,7 @@ def _examined(
     if segment.time_column is None and not segment.has_bad and (box is None or box.keep == 1):
         found.kept, found.newest = segment.rows, max(arrival_us, arrival_us if newest is None else newest)
         return found
-    bad = _bad_places(segment) if segment.has_bad else _NONE
+    bad = segment.places_with(BAD) if segment.has_bad else _NONE
     excluded, late_by = [_NONE], [_NONE]
     for first, times, known in _times(segment, arrival_us):
         fits = known.copy()
@@ -124,12 +124,6 @@ def _times(segment: Segment, arrival_us: int) -> Iterator[tuple[int, Micros, NDA
 
 
 _AT_ONCE = 256 * 1024
-
-
-def _bad_places(segment: Segment) -> Micros:
-    """Return the places of malformed rows."""
-    column = segment.read(np.arange(segment.rows, dtype=np.int64), [BAD]).column(0)
-    return np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
 
 
 def _unreadable(segment: Segment, error: Exception) -> pa.Table:

@@ -127,6 +127,20 @@ class Segment:
             return pa.concat_tables(tables)
         return pa.schema([schema.field(name) for name in dict.fromkeys(columns)]).empty_table()
 
+    def places_with(self, name: str) -> NDArray[np.int64]:
+        """Return the places of rows with a value in a column; row groups known to have none are not read."""
+        places = [np.empty(0, np.int64)]
+        with self._reading(), pq.ParquetFile(self.path) as file:
+            for start, group in _groups(file, 0, self.rows):
+                about = statistics_of(file.metadata, group, name)
+                count = file.metadata.row_group(group).num_rows
+                if about is not None and about.has_null_count and about.null_count == count:
+                    continue
+                values = file.read_row_group(group, columns=[name]).column(name)
+                TRAFFIC.add(read=values.nbytes)
+                places.append(start + np.flatnonzero(pc.is_valid(values).to_numpy()))
+        return np.concatenate(places)
+
     def sample(self, count: int, columns: Sequence[str]) -> pa.Table:
         """Return some of the newest rows: the first ones of the last row group."""
         with self._reading(), pq.ParquetFile(self.path) as file:
@@ -149,6 +163,13 @@ class ArrivedFiles:
     arrival_us: int
     names: dict[str, str] = attribute(default_factory=dict)
     """The column of the files for each declared column."""
+
+
+def statistics_of(metadata: pq.FileMetaData, group: int, name: str) -> pq.Statistics | None:
+    """Return the statistics of a top-level column in a row group, or None."""
+    chunks = metadata.row_group(group)
+    found = (chunks.column(place) for place in range(chunks.num_columns))
+    return next((chunk.statistics for chunk in found if chunk.path_in_schema == name), None)
 
 
 def _groups(file: pq.ParquetFile, first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Files as segments: parquet files as they are, large text files by a job that executors run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from penstock.errors import RunError
@@ -9,7 +9,8 @@ from penstock.runtime.rows.segment import Segment
 from penstock.spark.shared_files import why_unreadable
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
-from penstock.spark.sources.text_segments import text_segments
+from penstock.spark.sources.plain_segments import PlainJobError, plain_segments
+from penstock.spark.sources.text_segments import TextSegments, text_segments
 from penstock.spark.sources.time_units import TimeUnit
 
 _TEXT_ROW_BYTES = 200
@@ -30,6 +31,8 @@ class FileSegments:
         self._unit = unit
         self._is_reachable: bool | None = None
         """Whether executors can read the files; unknown before the first."""
+        self._parses_plain = True
+        """Whether no job that parses plain text has failed."""
         self.names: dict[str, str] = {}
         """The column of the last files for each declared column."""
 
@@ -61,6 +64,24 @@ class FileSegments:
                 self._context.tell(f"{what}; its rows pass through the driver")
         return self._is_reachable
 
+    def of_plain_text(self, paths: Sequence[Path]) -> dict[Path, tuple[Segment, ...]]:
+        """Return those text files as segments that one job can parse quickly; all have one layout."""
+        if not self._parses_plain:
+            return {}
+        stream, context = self._stream, self._context
+        try:
+            large = [path for path in paths if self._stores(path.stat().st_size // _TEXT_ROW_BYTES, path)]
+            folder = context.scratch / "text"
+            found = plain_segments(context.spark, large, self._format, stream, folder) if large else {}
+        except UnreachableError:
+            raise
+        except PlainJobError:
+            self._parses_plain = False
+            return {}
+        except (RunError, OSError):  # reading the files otherwise will show what is wrong
+            return {}
+        return {path: self._of_parts(segments) for path, segments in found.items() if segments.rows}
+
     def of_text(self, path: Path) -> tuple[Segment, ...]:
         """Return a text file as segments; none if the driver should or must read it."""
         stream, context = self._stream, self._context
@@ -76,10 +97,14 @@ class FileSegments:
             return ()
         if found is None or not found.rows:
             return ()
+        return self._of_parts(found)
+
+    def _of_parts(self, found: TextSegments) -> tuple[Segment, ...]:
+        """Return what was written for a text file as segments, and report the unit of its times."""
         self._unit.report(found.units)
-        self.names = names = {column.name: column.name for column in stream.columns}
+        self.names = names = {column.name: column.name for column in self._stream.columns}
         has_bad = found.malformed > 0
         parts = [part.path for part in found.files if part.rows]
         return tuple(
-            segment_of(part, Footer.of(part), stream, names, has_bad=has_bad, owned=True) for part in parts
+            segment_of(part, Footer.of(part), self._stream, names, has_bad=has_bad, owned=True) for part in parts
         )

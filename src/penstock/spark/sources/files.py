@@ -54,7 +54,7 @@ class FileSource:
         self._open: Iterator[pa.Table | tuple[Segment, ...]] = iter(())
         self._stopped = False
         self._has_time = stream.timestamp is not None
-        stores = self._format == "parquet" and context.places.may_store and not context.has_memory_limit
+        stores = context.places.may_store and not context.has_memory_limit
         self._bytes_at_once = _STORED_BYTES_AT_ONCE if stores else _BYTES_AT_ONCE
         self._unit = TimeUnit(stream, context.tell)
         self._segments = FileSegments(stream, context, self._format, self._unit)
@@ -176,8 +176,21 @@ class FileSource:
             else:
                 yield from self._read_rows(paths)
             return
+        yield from self._read_text(paths)
+
+    def _read_text(self, paths: list[Path]) -> Iterator[pa.Table | tuple[Segment, ...]]:
+        """Return text files in their order: plain ones by one job, other large ones by a job each, small ones."""
+        plain = self._segments.of_plain_text(paths)
         small: list[Path] = []
+        together: tuple[Segment, ...] = ()
         for path in paths:
+            if path in plain:
+                yield from self._read_rows(small)
+                small, together = [], together + plain[path]
+                continue
+            if together:
+                yield together
+                together = ()
             segments = self._segments.of_text(path)
             if not segments:
                 small.append(path)
@@ -185,6 +198,8 @@ class FileSource:
             yield from self._read_rows(small)
             yield segments
             small = []
+        if together:
+            yield together
         yield from self._read_rows(small)
 
     def _read_rows(self, paths: list[Path]) -> Iterator[pa.Table]:

@@ -40,6 +40,11 @@ def is_readable(path: Path) -> bool:
     return not _has_long_lines(path)
 
 
+def is_packed(path: Path) -> bool:
+    """Return whether the name of a file says that it is compressed, or another file's codec."""
+    return path.suffix.lower() in (*_READ_BY_HADOOP, *_OTHER_CODECS)
+
+
 def _has_long_lines(path: Path) -> bool:
     """Return whether a line may be far longer than a record: an executor would hold it as a whole.
 

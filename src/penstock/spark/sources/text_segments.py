@@ -4,16 +4,12 @@ The rows are those of `read_text`, in the same order. Where lines are not record
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -21,6 +17,7 @@ from penstock.errors import RunError
 from penstock.language.statements import Relation
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.rows.driver_traffic import TRAFFIC
+from penstock.runtime.rows.segment import statistics_of
 from penstock.spark.sources.text_files import file_layout, unit_of
 from penstock.spark.sources.text_lines import (
     BLOCK,
@@ -130,23 +127,16 @@ def _blocks(metadata: pq.FileMetaData) -> set[int]:
     """Return the least and the largest ``__block`` of each row group; -1 if a footer does not say it."""
     places: set[int] = set()
     for group in range(metadata.num_row_groups):
-        statistics = _statistics(metadata, group, BLOCK)
+        statistics = statistics_of(metadata, group, BLOCK)
         if statistics is None or not statistics.has_min_max:
             return {-1, -2}
         places |= {statistics.min, statistics.max}
     return places
 
 
-def _statistics(metadata: pq.FileMetaData, group: int, name: str) -> pq.Statistics | None:
-    """Return the statistics of a top-level column in a row group, or None."""
-    chunks = metadata.row_group(group)
-    found = (chunks.column(place) for place in range(chunks.num_columns))
-    return next((chunk.statistics for chunk in found if chunk.path_in_schema == name), None)
-
-
 def _malformed(file: pq.ParquetFile, group: int) -> int:
     """Return how many rows of a row group have a reason in ``__bad``."""
-    statistics = _statistics(file.metadata, group, BAD)
+    statistics = statistics_of(file.metadata, group, BAD)
     if statistics is not None and statistics.has_null_count:
         return int(file.metadata.row_group(group).num_rows - statistics.null_count)
     reasons = file.read_row_group(group, columns=[BAD]).column(BAD)
@@ -159,29 +149,10 @@ def _units(path: Path) -> Iterator[str]:
         if UNIT not in file.schema_arrow.names:
             return
         for group in range(file.num_row_groups):
-            statistics = _statistics(file.metadata, group, UNIT)
+            statistics = statistics_of(file.metadata, group, UNIT)
             if statistics is not None and statistics.has_min_max and statistics.min == statistics.max:
                 yield statistics.min
             elif statistics is None or statistics.num_values:
                 column = file.read_row_group(group, columns=[UNIT]).column(UNIT)
                 TRAFFIC.add(read=column.nbytes)
                 yield from (unit for unit in column.unique().to_pylist() if unit is not None)
-
-
-def rejected_rows(files: Iterable[Path]) -> Iterator[tuple[Path, NDArray[np.int64], pa.Table]]:
-    """Return the malformed rows of files that `text_segments` wrote, by row group: file, row indices, rows.
-
-    The rows have the declared columns, ``__bad`` and ``__raw``. Row groups without malformed rows are not read.
-    """
-    for path in files:
-        with pq.ParquetFile(path) as file:
-            names = [name for name in file.schema_arrow.names if name not in (BLOCK, UNIT)]
-            start = 0
-            for group in range(file.num_row_groups):
-                count = file.metadata.row_group(group).num_rows
-                if _malformed(file, group):
-                    rows = file.read_row_group(group, columns=names).select(names)
-                    TRAFFIC.add(read=rows.nbytes)
-                    is_bad = pc.is_valid(rows.column(BAD))
-                    yield path, start + np.flatnonzero(is_bad.to_numpy()), rows.filter(is_bad)
-                start += count
