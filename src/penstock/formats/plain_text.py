@@ -73,29 +73,53 @@ class PlainRows:
 
 def parsed_plain(data: bytes, form: PlainFormat) -> PlainRows | None:
     """Return the rows of whole lines; None if one of them is not plain."""
-    text = _unified(data, form)
-    if text is None:
+    lines = _unified(data, form)
+    if lines is None:
         return None
-    if not text:
+    if not lines.text:
         return PlainRows(pa.schema([(each.name, KINDS[each.kind]) for each in form.columns]).empty_table())
     try:
-        found = _of_csv(text, form) if form.fields else _of_json(text, form)
-        if found is None or found.num_rows != text.count(b"\n") + 1:
+        found = _of_csv(lines, form) if form.fields else _of_json(lines, form)
+        if found is None or found.num_rows != lines.count:
             return None
         return _typed(found, form)
     except pa.ArrowException:
         return None
 
 
-def _unified(data: bytes, form: PlainFormat) -> bytes | None:
+@dataclass(frozen=True)
+class _Lines:
+    """Lines of a text, none of them empty."""
+
+    text: bytes
+    starts: NDArray[np.int64]
+    """The place of each line, and that of the one that would follow."""
+
+    @classmethod
+    def of(cls, text: bytes) -> "_Lines":
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 0x0A)
+        return cls(text, np.concatenate([[0], ends + 1, [len(text) + 1]]))
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def longest(self) -> int:
+        """The bytes of the longest line, with its end."""
+        return int(np.diff(self.starts).max())
+
+
+def _unified(data: bytes, form: PlainFormat) -> _Lines | None:
     r"""Return lines that end with \n, without empty ones; None if there is something odd."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
         if b"\r" in data:
             return None
-    data = data.strip(b"\n")
-    if b"\n\n" in data:
-        data = re.sub(rb"\n\n+", b"\n", data)
+    lines = _Lines.of(data.strip(b"\n"))
+    if (np.diff(lines.starts) == 1).any():
+        lines = _Lines.of(re.sub(rb"\n\n+", b"\n", lines.text))
+    data = lines.text
     if b"\0" in data or data.startswith(_BOM):
         return None
     if form.comment:
@@ -107,28 +131,24 @@ def _unified(data: bytes, form: PlainFormat) -> bytes | None:
             data.decode()
         except UnicodeDecodeError:
             return None
-    return data
-
-
-def _line_starts(text: bytes) -> NDArray[np.int64]:
-    """Return the place of each line, and that of the one that would follow."""
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 0x0A)
-    return np.concatenate([[0], ends + 1, [len(text) + 1]])
+    return lines
 
 
 # JSON ---------------------------------------------------------------------------------------------------------
 
 
-def _of_json(text: bytes, form: PlainFormat) -> pa.Table | None:
+def _of_json(lines: _Lines, form: PlainFormat) -> pa.Table | None:
     """Parse a JSON object per line.
 
     Arrow ignores lines. But every line here begins with { and ends with }, so no object goes on in the next line:
     inside an object } is never followed by {, and a string with a line end is an error. As there are as many
     objects as lines, each line has one.
     """
-    if not (text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") == text.count(b"\n")):
+    text, starts = lines.text, lines.starts
+    signs = np.frombuffer(text, np.uint8)
+    if not ((signs[starts[:-1]] == 0x7B).all() and (signs[starts[1:] - 2] == 0x7D).all()):
         return None
-    if not _within_limits(text):
+    if not _within_limits(lines):
         return None
     if b"\\" in text and (b"\\ud" in text or b"\\uD" in text) and _LONE_SURROGATE.search(text):
         return None
@@ -151,25 +171,25 @@ def _read_json(text: bytes, form: PlainFormat, times: pa.DataType) -> pa.Table:
     ).select(list(kinds))
 
 
-def _within_limits(text: bytes) -> bool:
+def _within_limits(lines: _Lines) -> bool:
     """Return whether Jackson reads names, numbers and nested values of such lengths."""
-    starts = _line_starts(text)
-    longest = int(np.diff(starts).max())
+    text, longest = lines.text, lines.longest
     if longest <= _JACKSON_MOST:
         return True
     if longest > LONGEST_LINE or b"0" * (_JACKSON_MOST - 1) in text.translate(_DIGITS):
         return False
     signs = np.frombuffer(text, np.uint8)
     opened = ((signs == 0x5B) | (signs == 0x7B)).astype(np.int32)
-    return int(np.add.reduceat(opened, starts[:-1]).max()) < _JACKSON_MOST - 10
+    return int(np.add.reduceat(opened, lines.starts[:-1]).max()) < _JACKSON_MOST - 10
 
 
 # CSV ----------------------------------------------------------------------------------------------------------
 
 
-def _of_csv(text: bytes, form: PlainFormat) -> pa.Table | None:
+def _of_csv(lines: _Lines, form: PlainFormat) -> pa.Table | None:
     """Parse separated fields; a field may be in quotes, but contain none."""
-    if len(text) > LONGEST_LINE and int(np.diff(_line_starts(text)).max()) > LONGEST_LINE:
+    text = lines.text
+    if lines.longest > LONGEST_LINE:
         return None
     is_quoted = b'"' in text
     if is_quoted and not has_whole_quotes(text, form.delimiter):

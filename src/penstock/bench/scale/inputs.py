@@ -30,7 +30,8 @@ _STEP_US = 1_000_000 // ROWS_PER_SECOND
 _KEYS_PER_WINDOW_ROW = 100
 """Keys of a window join for each row of a window: a row finds another in one of fifty cases."""
 _WORDS = pa.array([f"word{number * 7919 % 1000:03d}" for number in range(1000)])
-_WARM_FILES, _WARM_ROWS = 4, 20_000
+_WARM_FILES, _WARM_ROWS, _WARM_TEXT_ROWS = 4, 20_000, 100_000
+"""Files and rows of the warm-up: fewer rows of text would pass through the driver."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ScaleInput:
 
     def small(self) -> "ScaleInput":
         """Return a small input of the same kind, for the warm-up."""
-        file_rows = min(self.file_rows, _WARM_ROWS)
+        file_rows = min(self.file_rows, _WARM_ROWS if self.file_format == "parquet" else _WARM_TEXT_ROWS)
         return replace(self, rows=min(self.rows, _WARM_FILES * file_rows), file_rows=file_rows, seed=self.seed + 1)
 
 

@@ -27,6 +27,8 @@ from penstock.spark.sources.text_segments import TextPart, TextSegments
 SPLIT_BYTES = 16 * 1024 * 1024
 """Most bytes of text per task."""
 _LEAST_BYTES = 2 * 1024 * 1024
+_WAVES = 2
+"""Tasks for each slot: each sends the parser to a worker, and takes a while to begin."""
 _GROUP_ROWS = 256 * 1024
 _RESULT = "split INT, name STRING, rows BIGINT, unit STRING"
 
@@ -94,7 +96,8 @@ def _written(spark: SparkSession, splits: Sequence[Split], form: PlainFormat, ta
     for module in (plain_text, plain_times):  # executors need not have Penstock, or may have another version
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     places = [(each.path, each.start, each.end) for each in splits]
-    frame = spark.range(0, len(splits), 1, len(splits))
+    tasks = min(len(splits), _WAVES * slots_of(spark))
+    frame = spark.range(0, len(splits), 1, tasks)
     return sorted(frame.mapInArrow(_task(places, form, str(target)), _RESULT).collect())
 
 
