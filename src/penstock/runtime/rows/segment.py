@@ -103,8 +103,10 @@ class Segment:
             for start, group in _groups(file, first, end):
                 place = start
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[self.time_column]):
+                    if place >= end:
+                        break
                     TRAFFIC.add(read=_value_bytes(batch.column(0)))
-                    if place < end and place + batch.num_rows > first:
+                    if place + batch.num_rows > first:
                         times, known = _micros(batch.column(0))
                         _RECENT.add(self, (place, times, known))
                         some = slice(max(first - place, 0), end - place)

@@ -104,6 +104,8 @@ class StoredRows:
         block = here.start + int(np.argmax(index.highs[here] > bound))
         while block < here.stop:  # the rows of the first block above the bound may be cut off or before the first
             low, high = max(block * index.block_rows, self.first), min((block + 1) * index.block_rows, self.end)
+            if index.lows[block] > bound:
+                return low - self.first
             above = self._times(low, high) > bound
             if above.any():
                 return int(low + np.argmax(above)) - self.first
