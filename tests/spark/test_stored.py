@@ -9,6 +9,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.classic.dataframe import DataFrame
 
 import penstock.spark as ps
 from penstock.policies import POLICIES
@@ -16,6 +17,7 @@ from penstock.runtime import job_rows, write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.sinks import folder_layout
+from penstock.spark import job_builder
 from penstock.spark.backend import SparkBackend
 from tests.oracle.generator import with_variants
 from tests.oracle.shapes import SHAPES
@@ -42,6 +44,7 @@ def test_every_shape_from_files(shape, tmp_path, spark):
 
 SOME = list(SHAPES)[::4]
 """Enough shapes for what does not depend on joins."""
+JOINS = ("mixed_windows", "three_way", "null_keys", "lateness")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,23 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
+
+
+@pytest.mark.parametrize("shape", ["self_join", *(pytest.param(each, marks=pytest.mark.slow) for each in JOINS)])
+def test_joins_in_many_parts(shape, tmp_path, spark, monkeypatch):
+    """Both sides of a join are shuffled by their keys, as those of large windows are."""
+    monkeypatch.setattr(job_builder, "BROADCAST_ROWS", 0)
+    monkeypatch.setattr(job_builder, "SHUFFLED_ROWS", 1)
+    cut = []
+    shuffled = DataFrame.repartition
+
+    def repartition(frame, parts, *keys):
+        cut.append(parts)
+        return shuffled(frame, min(parts, 5), *keys)  # a task takes a while to start
+
+    monkeypatch.setattr(DataFrame, "repartition", repartition)
+    assert_right(as_parquet(SHAPES[shape](4)), tmp_path, spark)
+    assert cut
 
 
 @pytest.mark.parametrize(
