@@ -105,7 +105,7 @@ class StoredRows:
         while block < here.stop:  # the rows of the first block above the bound may be cut off or before the first
             low, high = max(block * index.block_rows, self.first), min((block + 1) * index.block_rows, self.end)
             if index.lows[block] > bound:
-                return low - self.first
+                return int(low) - self.first
             above = self._times(low, high) > bound
             if above.any():
                 return int(low + np.argmax(above)) - self.first
