@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from penstock.language import Script
+from penstock.spark.sources import files
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.files import FileSource
 
@@ -64,3 +65,14 @@ def test_an_unchanged_folder_is_not_listed_over_and_over(tmp_path, monkeypatch):
         source._list()
         time.sleep(0.01)
     assert len(listed) == 1
+
+
+def test_small_text_files_are_read_some_bytes_at_a_time(spark, tmp_path, monkeypatch):
+    """They pass through the driver, however many bytes a job may take of larger ones."""
+    monkeypatch.setattr(files, "_BYTES_AT_ONCE", 20)
+    for number in range(5):
+        (tmp_path / f"{number}.json").write_text(f'{{"v": {number}}}\n')  # nine bytes: two files have room
+    source = opened(spark, tmp_path)
+    tables = [arrived.rows for _ in range(5) for arrived in source.poll(0, 100)]
+    assert [table.column("v").to_pylist() for table in tables] == [[0, 1], [2, 3], [4]]
+    assert source.ended

@@ -185,7 +185,7 @@ class FileSource:
         together: tuple[Segment, ...] = ()
         for path in paths:
             if path in plain:
-                yield from self._read_rows(small)
+                yield from self._read_small(small)
                 small, together = [], together + plain[path]
                 continue
             if together:
@@ -195,12 +195,25 @@ class FileSource:
             if not segments:
                 small.append(path)
                 continue
-            yield from self._read_rows(small)
+            yield from self._read_small(small)
             yield segments
             small = []
         if together:
             yield together
-        yield from self._read_rows(small)
+        yield from self._read_small(small)
+
+    def _read_small(self, paths: list[Path]) -> Iterator[pa.Table]:
+        """Read small text files, which pass through the driver: only so many bytes at once."""
+        together: list[Path] = []
+        size = 0
+        for path in paths:
+            length = path.stat().st_size if path.is_file() else 0
+            if together and size + length > _BYTES_AT_ONCE:
+                yield from self._read_rows(together)
+                together, size = [], 0
+            together.append(path)
+            size += length
+        yield from self._read_rows(together)
 
     def _read_rows(self, paths: list[Path]) -> Iterator[pa.Table]:
         """Read files together; a broken file is rejected, and the others are read."""
