@@ -5,6 +5,7 @@ interleavings. How Spark does the same work is tested in `tests/spark/test_right
 """
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 
 import duckdb
@@ -52,8 +53,8 @@ def all_of_window(window: WindowRows) -> pa.Table:
             times = [known.get(number) for number in rows.column("__seq0").to_pylist()]
             rows = rows.append_column("__x", pa.array(times, pa.int64()))
         after = [
-            (t, n) >= (window.low, window.low_sequence)
-            and t <= window.high
+            (window.low is None or (t, n) >= (window.low, window.low_sequence))
+            and (window.high is None or t <= window.high)
             and window.start <= n < (window.end or n + 1)
             for t, n in zip(rows.column("__t").to_pylist(), rows.column("__seq0").to_pylist(), strict=True)
         ]
@@ -161,13 +162,32 @@ class _Job:
         hidden = [TIME, ARRIVAL, *(seq(place) for place in range(step.streams))]
         return self.run(f"SELECT {', '.join([*columns, *hidden])} FROM s", s=table)
 
+    def window(self, name: str, join: Join, port: int, other: int) -> pa.Table:
+        """The rows of a window; in a symmetric join, those that the job takes anyway and the others."""
+        window, both = self.work.probes[name, port, other], self.work.symmetric.get(name)
+        if both is None:
+            return all_of_window(window)
+        here = join.ports[other]
+        is_rows = here.window.kind == "rows"
+        tables = [all_of_window(both.others[other])]
+        for edge, taken in self.work.takes.items():
+            first = edge.target == here.path[0] if here.path else (edge.target, edge.port) == (name, other)
+            if edge.source != here.stream or not first or (is_rows and window.expiries is None):
+                continue
+            low = window.low if is_rows else None
+            anywhere = WindowRows(
+                window.table.slice(0, 0), taken.stored, low, window.low_sequence, None, window.start, window.end
+            )
+            tables.append(all_of_window(replace(anywhere, expiries=window.expiries)))
+        return pa.concat_tables(tables)
+
     def probed(self, name: str, join: Join, port: int, table: pa.Table) -> pa.Table:
         """All combinations at once, by the meaning of windows, not in the order in which Spark joins."""
         tables, conditions = {f"p{port}": table}, [self.duck.translated(c.sql) for c in join.conditions]
         for other, each in enumerate(join.ports):
             if other == port:
                 continue
-            found = all_of_window(self.work.probes[name, port, other])
+            found = self.window(name, join, port, other)
             for step in each.path:
                 found = self.simple(self.work.plan.steps[step], found)
             tables[f"p{other}"] = found

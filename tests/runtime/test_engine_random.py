@@ -26,9 +26,10 @@ from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 from tests.oracle.datafiles import arrow_table
 from tests.oracle.generator import cases, with_variants
-from tests.oracle.model import column_list
+from tests.oracle.model import Case, column_list
 from tests.oracle.oracle import difference, expected
 from tests.oracle.results import sorted_rows
+from tests.oracle.shape_parts import MILLISECOND, query, stream, timed
 from tests.runtime.duck import Duck, next_job
 
 RUNNABLE = list(POLICIES)
@@ -220,6 +221,52 @@ def _plain(value):
 @given(case=cases(max_rows=25, combined=20_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_what_happens_when(case, seed, policy):
     check(case, seed, policy)
+
+
+def joins_of_two(random: Random) -> Case:
+    """Two streams, or one with itself, joined by equal keys: windows of time and of rows, rows out of order."""
+    streams = []
+    for name in ("a", "b"):
+        jitter = random.choice([0, 0, 300 * MILLISECOND])
+        rows = [
+            (at, random.choice([None, 1, 2, 3]), number)
+            for number, at in enumerate(timed(random, random.randrange(5, 60), jitter))
+        ]
+        columns = [("ts", "TIMESTAMP"), ("k", "INT"), ("v", "INT")]
+        streams.append(stream(name, columns, rows, random, timestamp="ts", lateness_us=jitter // 2))
+    queries = []
+    for number in range(2):
+        kinds = [(f"RANGE {random.randrange(2_000_000)}", f"ROWS {random.randrange(1, 9)}") for _ in "xy"]
+        sizes = [random.choice(each) for each in kinds]
+        left, right = random.choice([("a", "b"), ("b", "a"), ("a", "a")])
+        where = random.choice(["x.k = y.k", "x.k = y.k AND x.v > 5", "x.k = y.k AND x.v < y.v"])
+        sources = f"{left} [{sizes[0]}] AS x, {right} [{sizes[1]}] AS y"
+        queries.append(query(f"q{number}", "x.v AS v, y.v AS w", sources, where))
+    return Case(streams, [], queries)
+
+
+def test_both_streams_of_a_join_in_one_job(tmp_path):
+    """Of stored rows, a job takes both streams: it gets only the rows of windows that it does not take."""
+    random = Random(22)
+    met = [drive_joins(random, tmp_path / str(number)) for number in range(15)]
+    assert sum(met) > 15, "hardly any job took both streams"
+
+
+def drive_joins(random: Random, folder: Path) -> int:
+    """Check a script; return how many jobs took both streams of a join, and had other rows in the windows."""
+    folder.mkdir()
+    case, policy = joins_of_two(random), random.choice(["hnr", "bsd", "fifo", "greedy", "segment"])
+    drive = Drive(case, random, policy, folder)
+    drive.stored = random.choice([0.9, 1.0])
+    met = []
+
+    def noted(work):
+        met.extend(any(other.num_rows for other in both.others) for both in work.symmetric.values())
+        return duck(work)
+
+    duck, drive.duck = drive.duck, noted
+    run(drive, case, random, policy, 22)
+    return sum(met)
 
 
 @pytest.mark.slow

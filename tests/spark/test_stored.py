@@ -17,7 +17,7 @@ from penstock.runtime import job_rows, write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.sinks import folder_layout
-from penstock.spark import job_builder
+from penstock.spark import window_joins
 from penstock.spark.backend import SparkBackend
 from tests.oracle.generator import with_variants
 from tests.oracle.shapes import SHAPES
@@ -80,8 +80,8 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
 @pytest.mark.parametrize("shape", ["self_join", *(pytest.param(each, marks=pytest.mark.slow) for each in JOINS)])
 def test_joins_in_many_parts(shape, tmp_path, spark, monkeypatch):
     """Both sides of a join are shuffled by their keys, as those of large windows are."""
-    monkeypatch.setattr(job_builder, "BROADCAST_ROWS", 0)
-    monkeypatch.setattr(job_builder, "SHUFFLED_ROWS", 1)
+    monkeypatch.setattr(window_joins, "BROADCAST_ROWS", 0)
+    monkeypatch.setattr(window_joins, "SHUFFLED_ROWS", 1)
     cut = []
     shuffled = DataFrame.repartition
 
@@ -101,6 +101,27 @@ def test_joins_in_many_parts(shape, tmp_path, spark, monkeypatch):
 def test_every_policy_in_small_batches(policy, tmp_path, spark):
     """Jobs cut stored chunks by count and by time, and rows wait half-way up."""
     assert_right(as_parquet(SHAPES["out_of_step"](3)), tmp_path, spark, policy=policy, batch_rows=17)
+
+
+TWO = ("null_keys", "mixed_windows", "self_join", "self_join_rows", "lateness", "equal_timestamps")
+
+
+@pytest.mark.parametrize("shape", [TWO[0], *(pytest.param(each, marks=pytest.mark.slow) for each in TWO[1:])])
+def test_both_streams_of_a_join_in_one_job(shape, tmp_path, spark, monkeypatch):
+    """Each stream is read once, as rows and as window; with small batches, windows have other rows, too."""
+    others = []
+    symmetric = window_joins.WindowJoins._symmetric
+
+    def noted(joins, name, join, inputs, both):
+        others.append(sum(each.num_rows for each in both.others))
+        return symmetric(joins, name, join, inputs, both)
+
+    monkeypatch.setattr(window_joins.WindowJoins, "_symmetric", noted)
+    assert_right(as_parquet(SHAPES[shape](5)), tmp_path / "parts", spark, policy="hnr", batch_rows=40)
+    assert any(others)
+    if shape == TWO[0]:
+        assert_right(as_parquet(SHAPES[shape](5)), tmp_path / "whole", spark, policy="hnr")
+        assert 0 in others
 
 
 def table_of(count: int, first: int = 0, **more) -> pa.Table:

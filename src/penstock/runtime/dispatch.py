@@ -68,7 +68,26 @@ class Dispatcher:
         most = LONGEST_TRAIN if self._costs.is_measured else FIRST_TRAIN
         quantum_s = max(self._quantum_s, least_s)
         train = Train(self._costs.setup_s, quantum_s, most, least_s, self._costs.pace) if self._quantum_s else None
-        return self._scheduler.choose(now_us / 1e6, self._waiting, as_measured, train)
+        chosen = self._scheduler.choose(now_us / 1e6, self._waiting, as_measured, train)
+        return (*chosen, *self._other_paths(chosen)) if chosen else ()
+
+    def _other_paths(self, chosen: tuple[Unit, ...]) -> list[Unit]:
+        """Return the units of the other streams of a join, if the first chosen reads these streams from files.
+
+        They cost hardly more then: their rows are read and shuffled anyway, as the window of the first.
+        """
+        first = self._units.of(chosen[0])
+        if not first.joins or not first.has_stored:
+            return []
+        taken = {edge for unit in chosen for edge in unit.entries}
+        found = []
+        for unit in self._scheduler.units:
+            served = self._units.of(unit)
+            alike = served.joins == first.joins and served.has_stored
+            if alike and taken.isdisjoint(unit.entries) and self._waiting(unit) is not None:
+                found.append(unit)
+                taken.update(unit.entries)
+        return found
 
     def _waiting(self, unit: Unit) -> Waiting | None:
         """Return what waits for a unit; None if nothing can run now."""
@@ -89,7 +108,7 @@ class Dispatcher:
         if oldest is None or any(lane.edge in job.taken for job in self._state.in_flight for lane in served.lanes):
             return None
         batch = min(ready, self._units.most_rows(served, waiting))
-        if any(lane.queue.chunks and lane.queue.chunks[0].is_stored for lane in served.lanes):
+        if served.has_stored:
             batch = min(ready, self._units.most_stored_rows(unit, served, waiting, writes=False))
         known = self._costs.window_rows
         window_rows = sum(known.get(join, 0.0) for join in served.joins) if served.joins else 0.0

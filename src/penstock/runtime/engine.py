@@ -267,7 +267,7 @@ class Engine:
         finished = FinishedJob(job, outcome, now_us, seconds)
         self._job_rows.finished(job, outcome)
         self.costs.record(self.plan.network, outcome, job.rows, seconds, len(job.units))
-        for (join, _, _), window in job.work.probes.items():
+        for join, window in job.work.windows:
             self.costs.probed(join, window.num_rows)
         self.planner.finished(finished.joins)
         self.recorder.finished(self.plan.network, outcome, seconds)

@@ -37,8 +37,8 @@ class Job:
         for unit in self.counted:
             entries = [edge for edge in unit.entries if edge in self.taken]
             rows = sum(chunk.rows for edge in entries for chunk in self.taken[edge])
-            if outcome.written is not None:
-                yield unit, rows, outcome.written.rows, 0
+            if outcome.written is not None:  # several units write the same output
+                yield unit, rows, round(outcome.written.rows * rows / max(self.rows, 1)), 0
                 continue
             made = [outcome.rows.get(name) for name in leaving(self.work.plan, entries, self.work.through)]
             tables = [table for table in made if table is not None]

@@ -91,15 +91,19 @@ class JobRows:
         cut: set[Edge] = set()
         running: list[Unit] = []
         filled = 0.0
+        written: str | None = None  # the operator whose output executors write: then no unit has another
         for unit in units:
             served = self._units.of(unit)
             waiting = sum(lane.queue.rows for lane in served.lanes)
             left = min(self._units.most_rows(served, waiting), most)
             writes = self.writing.would_write(unit, served, waiting)
-            left_stored = min(self._units.most_stored_rows(unit, served, waiting, writes=writes), most)
+            share = sum(self._units.of(each).output == served.output for each in units) if writes else 1
+            left_stored = min(self._units.most_stored_rows(unit, served, waiting, writes=writes), most // share)
             filled += min(left, waiting) / served.fitting
-            if running and (filled > 1 or writes):
+            if running and (served.output != written if written is not None else filled > 1 or writes):
                 break
+            if writes:
+                written = served.output
             running.append(unit)
             through |= unit.through
             for edge, reach, queue in served.lanes:
@@ -111,11 +115,9 @@ class JobRows:
                 taken[edge] = (*taken.get(edge, ()), *chunks)
                 latest = max(chunk.last_time for chunk in chunks)
                 cut |= {join for join in reach.joins if join != edge and probe_until(self._state, join) < latest}
-            if writes:
-                break
         work = self._work(taken, frozenset(through - cut), self._partitions(running, taken))
-        if len(running) == 1 and not cut:
-            work = replace(work, target=self.writing.target(running[0], taken))
+        if (len(running) == 1 or written is not None) and not cut:
+            work = replace(work, target=self.writing.target(running, taken))
         stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
         counted = tuple(unit for unit in running if stored or self._units.of(unit).multiplies)
         limited = replace(work, limit=self._result_limit(running, taken, work))
@@ -132,16 +134,25 @@ class JobRows:
             if key not in together:
                 together[key] = InputRows.of(chunks)
             takes[edge] = of_members(state.plan, edge, together[key])
-        probes, spans = probed_windows(state.plan, state.wanted, state.streams, taken, through)
+        probed = probed_windows(state.plan, state.wanted, state.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}
         constants = {
             step.table.name: self._constants_of(step.table.name)
             for step in map(state.plan.steps.__getitem__, reached)
             if isinstance(step, Lookup) and step.table.is_constants
         }
-        numbered = needs_numbers(state, taken, through)
+        numbered = needs_numbers(state, taken, through, probed.symmetric)
         return Work(
-            state.plan, takes, through, probes, state.wanted, constants, partitions, spans=spans, numbered=numbered
+            state.plan,
+            takes,
+            through,
+            probed.windows,
+            state.wanted,
+            constants,
+            partitions,
+            spans=probed.spans,
+            symmetric=probed.symmetric,
+            numbered=numbered,
         )
 
     def _constants_of(self, name: str) -> pa.Table:

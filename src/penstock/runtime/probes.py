@@ -8,6 +8,7 @@ length of the window.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -16,7 +17,8 @@ from penstock.plan.plan import Plan
 from penstock.plan.reach import joins_from
 from penstock.plan.steps import Columns, Join
 from penstock.runtime.chunk import Chunk
-from penstock.runtime.rows.job_input import WindowRows
+from penstock.runtime.rows.job_input import BothSides, WindowRows
+from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.stream_log import StreamLog
 
 KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
@@ -43,17 +45,25 @@ class _Probing:
         return pa.chunked_array([array for chunk in self.chunks for array in chunk.table.column(name).chunks])
 
 
+class Probed(NamedTuple):
+    """The windows that a job probes."""
+
+    windows: dict[tuple[str, int, int], WindowRows]
+    """For every join, port of the job's rows and other port, the rows of the other's window."""
+    spans: dict[tuple[str, int], float]
+    """For every join and port, over how many seconds the rows spread that probe."""
+    symmetric: dict[str, BothSides]
+    """Joins of two streams of which the job takes rows of both, all stored."""
+
+
 def probed_windows(
     plan: Plan,
     wanted: Mapping[Edge, Columns],
     streams: Mapping[str, StreamLog],
     taken: Mapping[Edge, Iterable[Chunk]],
     through: frozenset[Edge],
-) -> tuple[dict[tuple[str, int, int], WindowRows], dict[tuple[str, int], float]]:
-    """Return, for every join that a job reaches, port of its rows and other port, the rows of the other's window.
-
-    And for every join and port, over how many seconds the rows spread that probe.
-    """
+) -> Probed:
+    """Return the windows that a job probes, in every join that it reaches."""
     probing: dict[Edge, _Probing] = defaultdict(_Probing)
     for entry, chunks in taken.items():
         for edge in joins_from(plan, entry, through):
@@ -69,7 +79,28 @@ def probed_windows(
             low, high = int(rows.low), int(rows.high)
             window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
             found[edge.target, edge.port, other] = at_hand[other] = window
-    return found, {(edge.target, edge.port): (rows.high - rows.low) / 1e6 for edge, rows in probing.items()}
+    spans = {(edge.target, edge.port): (rows.high - rows.low) / 1e6 for edge, rows in probing.items()}
+    return Probed(found, spans, _symmetric(plan, probing, found))
+
+
+def _symmetric(
+    plan: Plan, probing: Mapping[Edge, _Probing], windows: Mapping[tuple[str, int, int], WindowRows]
+) -> dict[str, BothSides]:
+    """Return the joins of two streams that a job can make at once; a condition on equal keys must join them."""
+    places: dict[tuple[str, int], list[StoredRows]] = {}
+    for edge, rows in probing.items():
+        stored = [chunk.place for chunk in rows.chunks if isinstance(chunk.place, StoredRows)]
+        if len(stored) == len(rows.chunks):
+            places[edge.target, edge.port] = stored
+    found = {}
+    for name, port in places:
+        join = plan.join(name)
+        if port == 0 and (name, 1) in places and len(join.ports) == 2 and join.equal_columns(0, 1):
+            taken = places[name, 0], places[name, 1]
+            others = windows[name, 1, 0].without(taken[0]), windows[name, 0, 1].without(taken[1])
+            left, right = (sum(rows.rows for rows in each) for each in taken)
+            found[name] = BothSides((left, right), others)
+    return found
 
 
 def _keys(

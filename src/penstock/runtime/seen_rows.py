@@ -1,23 +1,30 @@
 """Which rows the queries of a job see, where executors decide it: by sequence numbers, as SQL."""
 
+from collections.abc import Collection
+
 from penstock.network import Edge
 from penstock.plan.reach import leaving
-from penstock.plan.steps import Join, seq
+from penstock.plan.steps import Join, Port, seq
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken
 
 
-def needs_numbers(state: RuntimeState, taken: Taken, through: frozenset[Edge]) -> bool:
+def needs_numbers(
+    state: RuntimeState, taken: Taken, through: frozenset[Edge], symmetric: Collection[str] = ()
+) -> bool:
     """Whether the sequence numbers of the rows of a job matter.
 
-    They do to joins, to what waits further on, and to queries that see only a part of the rows.
+    They do to what waits further on, to queries that see only a part of the rows, and to joins, but for symmetric
+    ones of time windows.
     """
     if not any(chunk.is_stored for chunks in taken.values() for chunk in chunks):
         return True
     plan = state.plan
-    if any(isinstance(plan.steps[edge.target], Join) for edge in (*taken, *through)):
-        return True
+    for name in {edge.target for edge in (*taken, *through)}:
+        step = plan.steps[name]
+        if isinstance(step, Join) and not (name in symmetric and all(map(_is_by_time, step.ports))):
+            return True
     for name in leaving(plan, taken, through):
         if any(edge not in through for edge in plan.network.out_edges.get(name, ())):
             return True
@@ -25,6 +32,10 @@ def needs_numbers(state: RuntimeState, taken: Taken, through: frozenset[Edge]) -
             if any(_bounds(state.queries[query]) for query in plan.served_by(user)):
                 return True
     return False
+
+
+def _is_by_time(port: Port) -> bool:
+    return port.window.kind == "range" and not port.start and port.end is None
 
 
 def seen_by_all(state: RuntimeState, name: str) -> str | None:

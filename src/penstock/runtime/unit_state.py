@@ -49,6 +49,11 @@ class UnitState(NamedTuple):
     """Whether it joins stored tables or constants of groups, whose matches are not known here."""
 
     @property
+    def has_stored(self) -> bool:
+        """Whether the rows that wait longest at some entry are stored."""
+        return any(lane.queue.chunks and lane.queue.chunks[0].is_stored for lane in self.lanes)
+
+    @property
     def multiplies(self) -> bool:
         """Whether it can make several results of a row."""
         return bool(self.joins) or self.has_lookups

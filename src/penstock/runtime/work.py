@@ -1,6 +1,6 @@
 """`Work` and `Outcome`: what a job is given and what it returns, as values. `spark/` turns one into the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -9,7 +9,7 @@ from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Columns
 from penstock.runtime.result_limits import Limit
-from penstock.runtime.rows.job_input import InputRows, WindowRows
+from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
 from penstock.runtime.rows.written import WriteTarget, WrittenResults
 
 PARTITION_ROWS = 50_000
@@ -36,6 +36,8 @@ class Work:
     """The operators whose output is returned; None: all that have one."""
     spans: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """For every join and port, the seconds of stream time that the probing rows span."""
+    symmetric: Mapping[str, BothSides] = field(default_factory=dict)
+    """Joins of two streams of which the job takes rows of both, all stored: each file is read once."""
     numbered: bool = True
     """Whether sequence numbers matter: to a join, to what waits further on, or to a query's start or end."""
     target: WriteTarget | None = None
@@ -44,6 +46,12 @@ class Work:
     """Whether the results are computed and thrown away, to see whether that works."""
     limit: Limit | None = None
     """How many results the job may make; None: it cannot make too many."""
+
+    @property
+    def windows(self) -> Iterator[tuple[str, WindowRows]]:
+        """The windows that are read in addition to the rows taken, each with its join."""
+        for (join, _, other), window in self.probes.items():
+            yield join, self.symmetric[join].others[other] if join in self.symmetric else window
 
 
 @dataclass(frozen=True)

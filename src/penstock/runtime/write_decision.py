@@ -1,6 +1,6 @@
 """Whether executors write the results of a job, and where."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -31,20 +31,23 @@ class WriteDecision:
         return self._is_worth(unit, served, rows, stored)
 
     def _is_worth(self, unit: Unit, served: UnitState, rows: int, stored: bool) -> bool:
-        if self.folder is None or served.output is None or not (stored or served.multiplies):
+        if not rows or self.folder is None or served.output is None or not (stored or served.multiplies):
             return False
         if self._units.expected_results(unit, rows) < WRITTEN_RESULTS:
             return False
         [name] = self._state.plan.roots[served.output]
         return seen_by_all(self._state, name) is not None
 
-    def target(self, unit: Unit, taken: Taken) -> WriteTarget | None:
-        """Return where executors write a job's results; None if they are few, or are returned anyway."""
-        served = self._units.of(unit)
-        rows = rows_of(served, taken)
+    def target(self, units: Sequence[Unit], taken: Taken) -> WriteTarget | None:
+        """Return where executors write a job's results; None if they are few, or are returned anyway.
+
+        If there are several units, they have the same output.
+        """
         stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
-        if not rows or not self._is_worth(unit, served, rows, stored):
+        states = [(unit, self._units.of(unit)) for unit in units]
+        if not any(self._is_worth(unit, served, rows_of(served, taken), stored) for unit, served in states):
             return None
+        served = states[0][1]
         assert self.folder is not None
         assert served.output is not None
         [name] = self._state.plan.roots[served.output]

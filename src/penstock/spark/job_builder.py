@@ -9,27 +9,22 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
 from penstock.language.names import named, quoted
 from penstock.network import Edge
-from penstock.plan.columns import hidden_in, is_hidden, numbers
+from penstock.plan.columns import hidden_in, numbers
 from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
-from penstock.runtime.rows.job_input import InputRows, WindowRows
+from penstock.runtime.admission import time_name
+from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.rows.place_choice import PlaceChoice
-from penstock.runtime.rows.row_window import EXPIRES
 from penstock.runtime.rows.written import WriteTarget
-from penstock.runtime.work import PARTITION_ROWS, Outcome, Work
+from penstock.runtime.work import Outcome, Work
 from penstock.spark.collect import Origin, Rows, collected
 from penstock.spark.frames import Frames, union
 from penstock.spark.guarded_fetch import guarded, too_many
-from penstock.spark.stored_frames import HIDDEN, arrivals_of, stored_frame, window_frame
+from penstock.spark.stored_frames import HIDDEN, arrivals_of, stored_frame
+from penstock.spark.window_joins import WindowJoins
 from penstock.spark.write_results import Counted, write_results
-
-BROADCAST_ROWS = 200_000
-"""A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
-SHUFFLED_ROWS = 300_000
-"""Rows of both sides in each part of a join that is shuffled."""
 
 
 class JobBuilder:
@@ -45,11 +40,10 @@ class JobBuilder:
         self._entry_rows: dict[tuple[str, int], int] = defaultdict(int)
         self._arriving: dict[tuple[str, int], list[Rows]] = defaultdict(list)
         self._feeds: dict[tuple[str, int], list[str]] = defaultdict(list)
-        self._rows = sum(rows.num_rows for rows in work.takes.values())
-        self._window_rows = 0
         self._given: dict[int, Rows] = {}
         self._arrivals = self._known_arrivals()
         """The arrivals of all rows, if the job gets only their places in this list."""
+        self._joins = WindowJoins(frames, work, tasks, self._through_path, self._arrivals)
         self._mirrored: dict[str, str] = {}
         """Operators below a projection, which outputs as many rows as it takes: its count is theirs."""
 
@@ -69,11 +63,16 @@ class JobBuilder:
         return self._outcome(rows, {name: table.num_rows for name, table in rows.items()})
 
     def _known_arrivals(self) -> list[int] | None:
-        """Return the arrivals of the rows, if these are stored, and no join compares them with others."""
+        """Return the arrivals of the rows, if these are stored, and no join compares them with times."""
         takes = self._work.takes.values()
-        if self._work.numbered or any(taken.table is not None for taken in takes):
+        others = [window for both in self._work.symmetric.values() for window in both.others]
+        resident = any(taken.table is not None for taken in takes) or any(each.table.num_rows for each in others)
+        if self._work.numbered or resident:
             return None
-        return arrivals_of([rows for taken in takes for rows in taken.stored])
+        stored = [rows for taken in takes for rows in taken.stored]
+        stored += [rows for window in others for rows in window.stored]
+        timed = all(time_name(rows.batch.stream) is not None for rows in stored)
+        return arrivals_of(stored) if timed or not self._work.symmetric else None
 
     def _written(self, leaving: Mapping[str, Rows], target: WriteTarget) -> Outcome:
         """Let executors write the results; return how many there are."""
@@ -97,7 +96,7 @@ class JobBuilder:
         ports = {name: found for name in made if (found := self._taken(name, made)) is not None}
         taken = {name: sum(by_port) for name, by_port in ports.items()}
         joins = {name: by_port for name, by_port in ports.items() if len(by_port) > 1}
-        return Outcome(rows, taken, made, self._window_rows, joins)
+        return Outcome(rows, taken, made, self._joins.window_rows, joins)
 
     def _taken(self, name: str, made: Mapping[str, int]) -> tuple[int, ...] | None:
         """Return how many rows an operator took from each port; None if the counts below it are unknown."""
@@ -230,7 +229,7 @@ class JobBuilder:
     def _apply(self, name: str, inputs: Mapping[int, Rows]) -> Rows:
         step = self._work.plan.steps[name]
         if isinstance(step, Join):
-            return Rows(union([self._probe(name, step, port, rows.made) for port, rows in inputs.items()]))
+            return Rows(self._joins.joined(name, step, {port: rows.made for port, rows in inputs.items()}))
         return self._applied(step, inputs[0], self._streams_below(name))
 
     def _applied(self, step: Select | Lookup | Project, rows: Rows, streams: int) -> Rows:
@@ -240,6 +239,15 @@ class JobBuilder:
             return Rows(self._look_up(step, rows.made), origin=rows.origin)
         hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # results carry no event time
         return replace(rows, columns=(*step.columns, *((quoted(each), each) for each in hidden)))
+
+    def _through_path(self, frame: DataFrame, path: Sequence[str]) -> DataFrame:
+        """Return the rows of a window after the operators below the join."""
+        rows = Rows(frame)
+        for name in path:
+            step = self._work.plan.steps[name]
+            assert isinstance(step, Select | Lookup)
+            rows = self._applied(step, rows, 1)
+        return rows.made
 
     def _look_up(self, step: Lookup, frame: DataFrame) -> DataFrame:
         name = step.table.name
@@ -252,87 +260,6 @@ class JobBuilder:
         joined = source.join(table, F.expr(condition)) if condition else source.crossJoin(table)
         return joined.selectExpr("s.*", *added)
 
-    def _probe(self, name: str, join: Join, port: int, frame: DataFrame) -> DataFrame:
-        """Join one port's rows, each the last of its combination, with the other ports' windows at its time."""
-        joined = frame.alias(f"p{port}")
-        taken = {port}
-        waiting = list(join.conditions)
-        wanted = self._wanted_of(name, join)
-        for other in join.order_from(port):
-            found, window_rows = self._window_frame(name, join, port, other)
-            taken.add(other)
-            conditions = [*_in_window(join, port, other)]
-            conditions += [f"({each.sql})" for each in waiting if each.ports <= taken]
-            waiting = [each for each in waiting if not each.ports <= taken]
-            if len(taken) == 2 and self._rows < window_rows and self._rows <= BROADCAST_ROWS:
-                joined = F.broadcast(frame).alias(f"p{port}")
-            elif window_rows <= BROADCAST_ROWS:
-                found = F.broadcast(found)
-            elif len(taken) == 2:
-                joined, found = self._shuffled(join, (port, joined), (other, found), self._rows + window_rows)
-            joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
-        ports = range(len(join.ports))
-        columns = [
-            named(f"p{each}.{quoted(column)}", Join.named(each, column))
-            for each in ports
-            for column in sorted(wanted[each])
-        ]
-        sequences = [f"p{each}.{seq(0)} AS {seq(each)}" for each in ports]
-        arrival = f"greatest({', '.join(f'p{each}.{ARRIVAL}' for each in ports)}) AS {ARRIVAL}"
-        return joined.selectExpr(*columns, f"p{port}.{TIME}", arrival, *sequences)
-
-    def _shuffled(
-        self, join: Join, one: tuple[int, DataFrame], two: tuple[int, DataFrame], rows: int
-    ) -> tuple[DataFrame, DataFrame]:
-        """Return both sides of a join by their keys, in parts that are sorted fast; as they are if these are few.
-
-        Spark itself would make as many parts as there are slots: a join of 10 million rows with as many took
-        25 s so, and 18 s in 64 parts.
-        """
-        parts = rows // SHUFFLED_ROWS
-        (port, left), (other, right) = one, two
-        pairs = join.equal_columns(port, other)
-        keys, others = [quoted(key) for key, _ in pairs], [quoted(key) for _, key in pairs]
-        if parts <= self._tasks or not keys or _types(left, keys) != _types(right, others):
-            return left, right
-        return left.repartition(parts, *keys).alias(f"p{port}"), right.repartition(parts, *others)
-
-    def _window_rows_of(self, window: WindowRows) -> DataFrame:
-        frames = []
-        table = window.table
-        if table.num_rows or not window.stored:
-            parts = max(1 + table.num_rows // PARTITION_ROWS, self._work.partitions)
-            frame = self._frames.of(table, parts)
-            if not table.num_rows:
-                # All windows without rows share one frame, and in a join with itself Spark confuses `a.k = a.k`
-                # with `a.k = b.k`. So every use gets columns of its own.
-                frame = frame.selectExpr(*(named(quoted(each), each) for each in table.column_names))
-            frames.append(frame)
-        if window.stored:
-            names = [name for name in table.column_names if not is_hidden(name) and name != EXPIRES]
-            frames.append(window_frame(self._frames.spark, window, names))
-        return union(frames)
-
-    def _wanted_of(self, name: str, join: Join) -> Sequence[Columns]:
-        """Return for every port the columns that are read after the join."""
-        edges = self._work.plan.network.out_edges.get(name, ())
-        after: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
-        return Join(join.ports, ()).reads(after)
-
-    def _window_frame(self, name: str, join: Join, port: int, other: int) -> tuple[DataFrame, int]:
-        window = self._work.probes[name, port, other]
-        self._window_rows += window.num_rows
-        rows = Rows(self._window_rows_of(window))
-        for each in join.ports[other].path:
-            step = self._work.plan.steps[each]
-            assert isinstance(step, Select | Lookup)
-            rows = self._applied(step, rows, 1)
-        return rows.made, window.num_rows
-
-
-def _types(frame: DataFrame, columns: Sequence[str]) -> list[DataType]:
-    return [column.dataType for column in frame.select(*columns).schema]
-
 
 def _counted(observation: Observation) -> int | None:
     """Return an observed count; None if Spark optimized the rows away and never computed them."""
@@ -340,20 +267,3 @@ def _counted(observation: Observation) -> int | None:
         return int(observation.get["n"])
     except Exception:  # classic raises a Java error, Connect has no such key
         return None
-
-
-def _in_window(join: Join, port: int, other: int) -> list[str]:
-    """Return the conditions that a row of `other` precedes the last row, of `port`, and is in its window then.
-
-    Rows are ordered by time, then by place in FROM. Every row is compared with the last row, never with others.
-    """
-    last, time = f"p{port}.{TIME}", f"p{other}.{TIME}"
-    before = other < port
-    conditions = [f"{time} {'<=' if before else '<'} {last}"]
-    window = join.ports[other].window
-    if window.kind == "range":
-        conditions.append(f"{last} - {time} <= {window.size}L")
-    else:
-        expires = f"p{other}.{EXPIRES}"
-        conditions.append(f"({expires} IS NULL OR {expires} {'>' if before else '>='} {last})")
-    return conditions

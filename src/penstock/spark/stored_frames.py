@@ -59,10 +59,21 @@ def arrivals_of(rows: Iterable[StoredRows]) -> list[int] | None:
     return found if len(found) <= _MOST_UNITED and not own else None
 
 
-def window_frame(spark: SparkSession, window: WindowRows, columns: Sequence[str]) -> DataFrame:
-    """Return the stored rows of a window, with the column ``__x`` if it is a row window."""
-    reader = _Reader(spark, list(window.stored), columns, numbered=True, window=window)
-    frame = union([reader.read(each) for each in reader.together()])
+def window_frame(
+    spark: SparkSession,
+    window: WindowRows,
+    columns: Sequence[str],
+    *,
+    numbered: bool = True,
+    arrivals: Sequence[int] | None = None,
+) -> DataFrame:
+    """Return the stored rows of a window like `stored_frame`, with the column ``__x`` if it is a row window."""
+    reader = _Reader(spark, list(window.stored), columns, numbered, window=window, arrivals=arrivals)
+    return with_expiries(spark, union([reader.read(each) for each in reader.together()]), window)
+
+
+def with_expiries(spark: SparkSession, frame: DataFrame, window: WindowRows) -> DataFrame:
+    """Return stored rows with the column ``__x`` if the window is one of rows."""
     if window.expiries is None:
         return frame
     if not window.expiries.num_rows:
@@ -70,6 +81,12 @@ def window_frame(spark: SparkSession, window: WindowRows, columns: Sequence[str]
     leaving = F.broadcast(arrow_frame(spark, window.expiries)).alias("x")
     joined = frame.alias("s").join(leaving, F.expr(f"s.{seq(0)} = x.{seq(0)}"), "left")
     return joined.selectExpr("s.*", f"x.{EXPIRES}")
+
+
+def seen_in(window: WindowRows) -> str:
+    """Return the condition that a row is in a window at some time; a window of time is not asked for its range."""
+    conditions = [] if window.expiries is None else _from_low(window)
+    return " AND ".join([*conditions, *_numbered(window)]) or "true"
 
 
 def spark_names(frame: DataFrame) -> dict[str, str]:
@@ -232,16 +249,25 @@ class _Reader:
         if window is None:
             return frame
         conditions = [f"{TIME} <= {window.high}L"] if window.high is not None else []
-        if window.low is not None and window.low_sequence:
-            after = f"({TIME} = {window.low}L AND {seq(0)} >= {window.low_sequence}L)"
-            conditions.append(f"({TIME} > {window.low}L OR {after})")
-        elif window.low is not None:
-            conditions.append(f"{TIME} >= {window.low}L")
-        if any(rows.first_sequence < window.start for rows in self._rows):
-            conditions.append(f"{seq(0)} >= {window.start}L")
-        if window.end is not None:
-            conditions.append(f"{seq(0)} < {window.end}L")
+        conditions += _from_low(window)
+        conditions += _numbered(window, min(rows.first_sequence for rows in self._rows))
         return frame.filter(" AND ".join(conditions)) if conditions else frame
+
+
+def _from_low(window: WindowRows) -> list[str]:
+    """Return the condition that rows are not before the earliest of a window."""
+    if window.low is None:
+        return []
+    if not window.low_sequence:
+        return [f"{TIME} >= {window.low}L"]
+    after = f"({TIME} = {window.low}L AND {seq(0)} >= {window.low_sequence}L)"
+    return [f"({TIME} > {window.low}L OR {after})"]
+
+
+def _numbered(window: WindowRows, first: int = 0) -> list[str]:
+    """Return the conditions on the sequence numbers of a window's rows, which are `first` or more."""
+    found = [f"{seq(0)} >= {window.start}L"] if first < window.start else []
+    return found if window.end is None else [*found, f"{seq(0)} < {window.end}L"]
 
 
 def _adjoin(before: Span, after: Span, stream: str) -> bool:

@@ -11,10 +11,10 @@ from penstock.language.statements import TableDef
 from penstock.plan.columns import typed
 from penstock.runtime.admission import BAD, RAW
 from penstock.spark.frames import Frames, arrow_frame
-from penstock.spark.job_builder import BROADCAST_ROWS
 from penstock.spark.job_errors import explained
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.read_files import read_all
+from penstock.spark.window_joins import BROADCAST_ROWS
 
 
 def loaded_tables(context: SourceContext, tables: Mapping[str, TableDef]) -> Frames:

@@ -1,7 +1,7 @@
 """Rows that a job reads: those that it takes from queues, and those of the windows that it probes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -71,3 +71,20 @@ class WindowRows:
     def num_rows(self) -> int:
         """How many rows there are at most."""
         return int(self.table.num_rows) + sum(each.rows for each in self.stored)
+
+    def without(self, taken: Iterable[StoredRows]) -> "WindowRows":
+        """Return the window without stored rows that a job takes anyway."""
+        every = list(taken)
+        return replace(self, stored=tuple(left for rows in self.stored for left in rows.minus(every)))
+
+
+@dataclass(frozen=True, eq=False)
+class BothSides:
+    """Of a join of two streams: the rows that a job takes at each port, and the other rows of its window."""
+
+    taken: tuple[int, int]
+    others: tuple[WindowRows, WindowRows]
+
+    def rows(self, port: int) -> int:
+        """Return how many rows a port has at most."""
+        return self.taken[port] + self.others[port].num_rows

@@ -1,6 +1,6 @@
 """`StoredRows`: rows in segments. Queues, logs and windows work on their numbers; executors read them by path."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -256,6 +256,18 @@ class StoredRows:
                     low = found.pop().first
                 found.append(StoredRows(self.batch, low, high))
             start = stop
+        return found
+
+    def minus(self, others: Iterable["StoredRows"]) -> list["StoredRows"]:
+        """Return the rows that are not among others, as runs of consecutive rows."""
+        found: list[StoredRows] = []
+        start = self.first
+        for other in sorted((each for each in others if each.batch is self.batch), key=lambda each: each.first):
+            if start < min(other.first, self.end):
+                found.append(StoredRows(self.batch, start, min(other.first, self.end)))
+            start = max(start, other.end)
+        if start < self.end:
+            found.append(StoredRows(self.batch, start, self.end))
         return found
 
 

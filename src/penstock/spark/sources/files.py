@@ -77,6 +77,9 @@ class FileSource:
             found = next(self._open, None)
         if isinstance(found, tuple):
             yield ArrivedFiles(found, now_us, self._segments.names)
+            if self._format == "parquet" and not self._waiting and not self._stopped and self._at_end():
+                self._list()  # if the stream has ended, the last rows of others need not wait for it
+                self.ended = not self._waiting
         elif found is not None:
             yield Arrived(self._unit.reported(found), now_us)
 
