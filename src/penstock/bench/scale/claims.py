@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from penstock.bench.comparisons import Comparison
 from penstock.bench.scale.case import ScaleResult
-from penstock.bench.scale.case_list import FILE_ROWS, FORMATS, MILLION
+from penstock.bench.scale.case_list import FILE_ROWS, FORMATS, MILLION, WINDOWS
 
 LEAST_OF_BATCH, LEAST_OF_STOCK, LEAST_OF_GROUPED = 0.8, 1.3, 1.0
 LEAST_OF_GROUPED_SMALL = 0.9
@@ -34,6 +34,16 @@ def _comparisons(cases: list[ScaleResult]) -> Iterator[Comparison]:
             least = LEAST_OF_GROUPED if size >= 100_000 else LEAST_OF_GROUPED_SMALL
             claim = f"{count} filters, {files}: speed ÷ stock grouped by hand"
             yield _speed(claim, least, _of(filters, size, count), "grouped")
+    for size in FILE_ROWS:
+        if size >= MILLION:
+            some = [one for one in cases if one.case.part == "table" and one.case.input.file_rows == size]
+            claim = f"stored-table join, files of {size:,} rows: speed ÷ one batch job"
+            yield _speed(claim, LEAST_OF_BATCH, some, "batch")
+    for rows in WINDOWS:
+        joins = [one for one in cases if one.case.part == "windows" and _window(one) == rows]
+        some = [one for one in joins if one.case.input.file_rows == MILLION]
+        claim = f"join of windows of {rows:,} rows, files of {MILLION:,} rows: speed ÷ one batch job"
+        yield _speed(claim, LEAST_OF_BATCH, some, "batch")
     for file_format in FORMATS:
         some = [one for one in cases if one.case.part == "formats" and one.case.input.file_format == file_format]
         claim = f"1 filter, {file_format.upper()}: speed ÷ one batch job"
@@ -41,9 +51,8 @@ def _comparisons(cases: list[ScaleResult]) -> Iterator[Comparison]:
     ours = [one for one in cases if one.case.system == "penstock" and one.case.part != "memory"]
     rows_only = [one for one in ours if one.case.part in ("filters", "table")]
     windows = [one for one in ours if one.case.part == "windows"]
-    yield _most(
-        "filters and table join: scans of each file", MOST_SCANS, rows_only, lambda one: one.scans_per_file
-    )
+    parquet = [*rows_only, *windows]
+    yield _most("parquet files: scans of each", MOST_SCANS, parquet, lambda one: one.scans_per_file)
     claim = "filters and table join: bytes through the driver ÷ input"
     yield _most(claim, MOST_DRIVER_SHARE, rows_only, lambda one: one.driver_share)
     claim = "window join: bytes through the driver, without 8 a row for times, ÷ input"
