@@ -44,7 +44,7 @@ def test_every_shape_from_files(shape, tmp_path, spark):
 
 SOME = list(SHAPES)[::4]
 """Enough shapes for what does not depend on joins."""
-JOINS = ("mixed_windows", "three_way", "null_keys", "lateness")
+JOINS = ("mixed_windows", "three_way", "null_keys", "lateness", "self_join")
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,11 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
 
 
-@pytest.mark.parametrize("shape", ["self_join", *(pytest.param(each, marks=pytest.mark.slow) for each in JOINS)])
+@pytest.mark.parametrize("shape", ["range_join", *(pytest.param(each, marks=pytest.mark.slow) for each in JOINS)])
 def test_joins_in_many_parts(shape, tmp_path, spark, monkeypatch):
-    """Both sides of a join are shuffled by their keys, as those of large windows are."""
+    """Both sides of a join are shuffled by their keys and by bins of time, as those of large windows are."""
+    monkeypatch.setattr(window_joins, "BIN_WINDOWS", 1)
+    monkeypatch.setattr(window_joins, "LEAST_BINS", 0)
     monkeypatch.setattr(window_joins, "BROADCAST_ROWS", 0)
     monkeypatch.setattr(window_joins, "SHUFFLED_ROWS", 1)
     cut = []
@@ -103,7 +105,7 @@ def test_every_policy_in_small_batches(policy, tmp_path, spark):
     assert_right(as_parquet(SHAPES["out_of_step"](3)), tmp_path, spark, policy=policy, batch_rows=17)
 
 
-TWO = ("null_keys", "mixed_windows", "self_join", "self_join_rows", "lateness", "equal_timestamps")
+TWO = ("null_keys", "range_join", "self_join", "self_join_rows", "lateness", "equal_timestamps")
 
 
 @pytest.mark.parametrize("shape", [TWO[0], *(pytest.param(each, marks=pytest.mark.slow) for each in TWO[1:])])

@@ -23,6 +23,11 @@ BROADCAST_ROWS = 200_000
 """A side of a join with at most this many rows is broadcast; otherwise both sides are shuffled."""
 SHUFFLED_ROWS = 300_000
 """Rows of both sides in each part of a join that is shuffled."""
+BIN_WINDOWS = 8
+"""Length of a bin of time, in windows: rows near its ends are in two bins, so longer ones copy fewer rows."""
+LEAST_BINS = 4
+"""Rows over fewer bins are not put into any."""
+_BIN = "__bin"
 _PROBES, _SEEN = "__probes", "__seen"
 """Of a row in a symmetric join: whether the job takes it, and whether it can be found in its stream's window."""
 
@@ -75,8 +80,14 @@ class WindowJoins:
             elif window.num_rows <= BROADCAST_ROWS:
                 found = F.broadcast(found)
             elif len(taken) == 2:
+                if join.ports[other].window.kind == "range":
+                    span = self._work.spans[name, port]
+                    reach = join.ports[other].window.size, 0
+                    frame, found, same_bin = _binned(span, reach, (port, frame), (other, found))
+                    conditions += same_bin
                 rows = self._rows + window.num_rows
-                joined, found = self._shuffled(join, (port, joined), (other, found), rows)
+                joined, found = self._shuffled(join, (port, frame), (other, found), rows)
+                joined = joined.alias(f"p{port}")
             joined = joined.join(found.alias(f"p{other}"), F.expr(" AND ".join(conditions)))
         return self._result(name, join, joined, f"p{port}.{TIME} AS {TIME}")
 
@@ -86,6 +97,11 @@ class WindowJoins:
         Of each pair, the row that is later probes, so it must be one that the job takes.
         """
         left, right = (self._side(name, join, port, inputs[port], both.others[port]) for port in (0, 1))
+        same_bin: list[str] = []
+        if all(port.window.kind == "range" for port in join.ports):
+            span = max(self._work.spans[name, 0], self._work.spans[name, 1])
+            reach = join.ports[1].window.size, join.ports[0].window.size
+            left, right, same_bin = _binned(span, reach, (0, left), (1, right))
         fewer = min((0, 1), key=both.rows)
         if both.rows(fewer) > BROADCAST_ROWS:
             left, right = self._shuffled(join, (0, left), (1, right), both.rows(0) + both.rows(1))
@@ -97,7 +113,7 @@ class WindowJoins:
             " AND ".join([f"p{port}.{_PROBES}", f"p{other}.{_SEEN}", *_in_window(join, port, other)])
             for port, other in ((1, 0), (0, 1))
         ]
-        conditions = [f"(({finds[0]}) OR ({finds[1]}))", *(f"({each.sql})" for each in join.conditions)]
+        conditions = [*same_bin, f"(({finds[0]}) OR ({finds[1]}))", *(f"({each.sql})" for each in join.conditions)]
         joined = left.alias("p0").join(right.alias("p1"), F.expr(" AND ".join(conditions)))
         return self._result(name, join, joined, f"greatest(p0.{TIME}, p1.{TIME}) AS {TIME}")
 
@@ -147,7 +163,9 @@ class WindowJoins:
         keys, others = [quoted(key) for key, _ in pairs], [quoted(key) for _, key in pairs]
         if parts <= self._tasks or not keys or _types(left, keys) != _types(right, others):
             return left, right
-        return left.repartition(parts, *keys).alias(f"p{port}"), right.repartition(parts, *others)
+        if _BIN in left.columns:
+            keys, others = [*keys, _BIN], [*others, _BIN]
+        return left.repartition(parts, *keys), right.repartition(parts, *others)
 
     def _window(self, join: Join, port: int, window: WindowRows) -> DataFrame:
         """Return the rows of a window that come to the join."""
@@ -170,6 +188,26 @@ class WindowJoins:
                 )
             )
         return self._through_path(union(frames), join.ports[port].path)
+
+
+def _binned(
+    span_s: float, reach_us: tuple[int, int], one: tuple[int, DataFrame], two: tuple[int, DataFrame]
+) -> tuple[DataFrame, DataFrame, list[str]]:
+    """Return both sides of a join with bins of time, and the condition that rows are in the same bin.
+
+    Rows of the second side can meet one of the first that is at most so much later or earlier. Without bins, Spark
+    compares all rows with equal keys: in a job over many windows most of them are too far apart. If there are not
+    many windows, the sides are returned as they are.
+    """
+    (port, left), (other, right) = one, two
+    before, after = reach_us
+    width = max(BIN_WINDOWS * (before + after), 1)
+    if span_s * 1e6 < LEAST_BINS * width:
+        return left, right, []
+    first, last = (f"({TIME} {shift}) div {width}L" for shift in (f"- {before}L", f"+ {after}L"))
+    bins = f"explode(CASE WHEN {first} = {last} THEN array({first}) ELSE array({first}, {last}) END) AS {_BIN}"
+    left, right = left.selectExpr("*", bins), right.selectExpr("*", f"{TIME} div {width}L AS {_BIN}")
+    return left, right, [f"p{port}.{_BIN} = p{other}.{_BIN}"]
 
 
 def _types(frame: DataFrame, columns: Sequence[str]) -> list[DataType]:
