@@ -117,12 +117,14 @@ def _task(
                 if found is not None:
                     rows, unit = found.table.num_rows, found.unit
                     name = f"{number:06d}-{uuid4().hex}.parquet"
+                    # Rows are read soon: compression costs more time than it saves, so it only limits the size
+                    texts = [each.name for each in found.table.schema if pa.types.is_string(each.type)]
                     pq.write_table(
                         found.table,
                         f"{folder}/{name}",
                         row_group_size=group_rows,
-                        compression="lz4",
-                        use_dictionary=False,
+                        compression="none" if found.table.nbytes <= end - start else "lz4",
+                        use_dictionary=texts,
                         store_schema=False,
                     )
                 columns = [[number], [name], [rows], [unit]]
