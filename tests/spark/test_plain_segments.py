@@ -270,10 +270,10 @@ def test_nothing_is_left_of_files_that_are_not_plain(spark, tmp_path):
 
 
 def test_a_job_that_fails_leaves_nothing(spark, tmp_path, monkeypatch):
-    def fails(data, form):
+    def fails(path, start, end, form):
         raise ModuleNotFoundError("no module named pyarrow")
 
-    monkeypatch.setattr(module, "parsed_plain", fails)
+    monkeypatch.setattr(module, "read_plain", fails)
     path = made(tmp_path / "a.json", "json", 10)
     with pytest.raises(PlainJobError, match="no module named pyarrow"):
         plain_segments(spark, [path], "json", stream("v INT", "json"), tmp_path / "segments")

@@ -1,7 +1,8 @@
 """Fast parser of plain JSON and CSV text with Arrow; text in any doubt is left to Spark's parser (`text_parser`).
 
 Plain text is text on which both parsers agree. `parsed_plain` returns its rows, or None if a record is not plain.
-This file and `plain_times` import nothing else of Penstock: they are sent to executors, which may not have it.
+This file, `plain_json` and `plain_times` import nothing else of Penstock: they are sent to executors, which may
+not have it.
 """
 
 import re
@@ -14,6 +15,7 @@ import pyarrow.csv
 import pyarrow.json
 from numpy.typing import NDArray
 
+from penstock.formats.plain_json import read_uniform
 from penstock.formats.plain_times import TimeFormat, plain_times
 
 KINDS: Mapping[str, pa.DataType] = {
@@ -30,6 +32,11 @@ KINDS: Mapping[str, pa.DataType] = {
 DELIMITERS = (",", ";", "|", "\t")
 LONGEST_LINE = 50_000
 """Most bytes of a line. Jackson, Spark's JSON parser, reads no longer names."""
+_CHUNK_BYTES = 2 * 1024 * 1024
+"""Bytes that are parsed together; more than a line has."""
+_KEPT_BYTES = 16 * 1024 * 1024
+"""Once a block of this size was freed, glibc keeps twice as much free memory. Otherwise it would return the memory
+of each chunk to the system, and page faults would take as long as the parser."""
 _JACKSON_MOST = 1000
 """Most digits of a number and most nested values that Jackson reads."""
 _NUMBER_SIGNS = b"0123456789+-.eE"
@@ -69,6 +76,32 @@ class PlainRows:
 
     table: pa.Table
     unit: str | None = None
+
+
+def read_plain(path: str, start: int, end: int, form: PlainFormat) -> PlainRows | None:
+    """Return the rows of the whole lines from `start` up to `end`; None if one of them is not plain.
+
+    The file is read a chunk at a time: chunks stay in the processor's cache, and their memory is used again.
+    """
+    tables: list[pa.Table] = []
+    unit = None
+    np.empty(_KEPT_BYTES, np.uint8)
+    with open(path, "rb") as file:
+        while start < end:
+            wanted = min(_CHUNK_BYTES, end - start)
+            file.seek(start)
+            data = file.read(wanted)
+            if len(data) < wanted:
+                return None
+            if start + wanted < end:
+                data = data[: data.rfind(b"\n") + 1]
+            found = parsed_plain(data, form) if data else None
+            if found is None:
+                return None
+            tables.append(found.table)
+            unit = unit or found.unit
+            start += len(data)
+    return PlainRows(pa.concat_tables(tables), unit)
 
 
 def parsed_plain(data: bytes, form: PlainFormat) -> PlainRows | None:
@@ -152,6 +185,9 @@ def _of_json(lines: _Lines, form: PlainFormat) -> pa.Table | None:
         return None
     if b"\\" in text and (b"\\ud" in text or b"\\uD" in text) and _LONE_SURROGATE.search(text):
         return None
+    uniform = read_uniform(text, starts, {str(each.key): KINDS[each.kind] for each in form.columns})
+    if uniform is not None:
+        return uniform
     try:
         return _read_json(text, form, pa.string())
     except pa.ArrowInvalid:

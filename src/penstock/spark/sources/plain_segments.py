@@ -15,9 +15,9 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
-from penstock.formats import plain_text, plain_times
+from penstock.formats import plain_json, plain_text, plain_times
 from penstock.formats.plain_splits import Split, first_record, is_plain_at_first, plain_format, splits_of
-from penstock.formats.plain_text import PlainFormat, parsed_plain
+from penstock.formats.plain_text import PlainFormat, read_plain
 from penstock.language.statements import Relation
 from penstock.spark.session import slots_of
 from penstock.spark.sources.text_files import file_layout, unit_of
@@ -93,7 +93,8 @@ def _candidates(
 
 def _written(spark: SparkSession, splits: Sequence[Split], form: PlainFormat, target: Path) -> list[Any]:
     """Run the job; return its rows in the order of splits."""
-    for module in (plain_text, plain_times):  # executors need not have Penstock, or may have another version
+    for module in (plain_text, plain_json, plain_times):
+        # Executors need not have Penstock, or may have another version
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     places = [(each.path, each.start, each.end) for each in splits]
     tasks = min(len(splits), _WAVES * slots_of(spark))
@@ -105,26 +106,25 @@ def _task(
     splits: Sequence[tuple[str, int, int]], form: PlainFormat, folder: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function of a task, which must use nothing of this module: it is sent to executors."""
-    parsed, group_rows = parsed_plain, _GROUP_ROWS
+    read, group_rows = read_plain, _GROUP_ROWS
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 path, start, end = splits[number]
-                with open(path, "rb") as file:
-                    file.seek(start)
-                    data = file.read(end - start)
-                found = parsed(data, form) if len(data) == end - start else None
+                found = read(path, start, end, form)
                 name, rows, unit = None, 0, None
                 if found is not None:
                     rows, unit = found.table.num_rows, found.unit
                     name = f"{number:06d}-{uuid4().hex}.parquet"
+                    # Rows are read soon: compression costs more time than it saves, so it only limits the size
+                    texts = [each.name for each in found.table.schema if pa.types.is_string(each.type)]
                     pq.write_table(
                         found.table,
                         f"{folder}/{name}",
                         row_group_size=group_rows,
-                        compression="lz4",
-                        use_dictionary=False,
+                        compression="none" if found.table.nbytes <= end - start else "lz4",
+                        use_dictionary=texts,
                         store_schema=False,
                     )
                 columns = [[number], [name], [rows], [unit]]
