@@ -12,14 +12,16 @@ settings.load_profile("steady")
 # Tests start Spark from an archive of classes if the user has one, and make none in the user's cache
 os.environ.setdefault("PENSTOCK_CLASS_ARCHIVE", "use")
 
+# Every Java that a test starts: its second compiler and its parallel garbage collector are for programs that run
+# long, and took half of the CPU of tests that start a Spark of their own
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+os.environ.setdefault("JDK_JAVA_OPTIONS", f"{QUICK_COMPILER} -XX:+UseSerialGC")
+
 
 @pytest.fixture(scope="session")
 def spark():
     """One Spark session for the whole suite; tests without one do not load pyspark."""
     from penstock.spark.session import spark_session
 
-    # Java's second compiler is for code that runs long: each test has other code, and it takes a third of the CPU
-    quick = "-XX:TieredStopAtLevel=1"
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": quick}
-    with spark_session("local[2]", settings=settings) as session:
+    with spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
         yield session
