@@ -18,6 +18,34 @@ QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 os.environ.setdefault("JDK_JAVA_OPTIONS", f"{QUICK_COMPILER} -XX:+UseSerialGC")
 
 
+# Long files, and the one that compiles the simulator: workers begin with them
+FIRST = [
+    "tests/bench/test_selectors.py",
+    "tests/spark/test_cluster.py",
+    "tests/bench/test_scale.py",
+    "tests/spark/test_class_archive.py",
+    "tests/spark/test_steady.py",
+    "tests/spark/test_elsewhere.py",
+    "tests/cli/test_run.py",
+]
+
+
+def pytest_collection_modifyitems(config, items):
+    """Order the files for the workers of `make test` and `make test-slow`; `pytest` alone keeps its order.
+
+    A worker that is free takes the next file: the long ones, those on Spark, then those that take seconds, so
+    that all workers end together. One worker compiles the simulator while the others are on Spark.
+    """
+
+    def turn(item):
+        path = item.nodeid.partition("::")[0]
+        place = FIRST.index(path) if path in FIRST else len(FIRST)
+        return place, "spark" not in getattr(item, "fixturenames", ())
+
+    if hasattr(config, "workerinput"):
+        items.sort(key=turn)
+
+
 @pytest.fixture(scope="session")
 def spark():
     """One Spark session for the whole suite; tests without one do not load pyspark."""
