@@ -5,6 +5,8 @@ PYTHON ?= $(shell scripts/find-python)
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Two at a time, each with a Spark of its own; tests/conftest.py orders the files
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo examples test test-slow check format java clean
@@ -19,10 +21,10 @@ examples: $(STAMP)  ## the papers' worked examples, printed value beside compute
 	@$(BIN)/penstock examples
 
 test: $(STAMP) java  ## the tests, without the slow ones
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-slow: $(STAMP) java  ## only the tests that take minutes
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 check: $(STAMP)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from penstock.spark import archive_making as making
 from penstock.spark import class_archive as archives
 from penstock.spark.archive_state import archive_state
 from penstock.spark.class_archive import DEFAULT_OPTIONS, EXTRA_OPTIONS, SWITCH
+from tests.conftest import QUICK_COMPILER
 
 JAVA = 'IMPLEMENTOR="X"\nJAVA_VERSION="{}"\n'
 
@@ -265,7 +266,8 @@ def penstock(folder, *arguments, **environment):
     run = subprocess.run(
         [sys.executable, "-m", "penstock", *arguments],
         cwd=folder,
-        env={**kept, SWITCH: "use", **environment},
+        # With the garbage collector that users have: what an archive holds depends on it
+        env={**kept, SWITCH: "use", "JDK_JAVA_OPTIONS": QUICK_COMPILER, **environment},
         capture_output=True,
         text=True,
         check=False,
