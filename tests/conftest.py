@@ -13,8 +13,8 @@ settings.load_profile("steady")
 os.environ.setdefault("PENSTOCK_CLASS_ARCHIVE", "use")
 
 # Every Java that a test starts: its second compiler and its parallel garbage collector are for programs that run
-# long, and took half of the CPU of tests that start a Spark of their own. With the first compiler alone, Java keeps
-# 48 MB of code and compiles nothing more once they are full: late tests were slow
+# long, and took half of the CPU of tests that start a Spark of their own. With the first compiler alone, Java has
+# room for 48 MB of code and compiles nothing more once they are full: late tests were slow
 QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 os.environ.setdefault("JDK_JAVA_OPTIONS", f"{QUICK_COMPILER} -XX:+UseSerialGC")
 

@@ -119,6 +119,6 @@ def check_random(case, policy, chunk_rows, rows, folder, spark):
     """Rows are in the driver, in files, or every other batch of them in files."""
     case = replace(case, settings={**case.settings, "rows": "auto" if rows == "mixed" else rows})
     places = cycle([True, False])
-    mixed = patch.object(PlaceChoice, "stores", lambda choice, count: next(places))
+    mixed = patch.object(PlaceChoice, "stores", lambda *_, **__: next(places))
     with mixed if rows == "mixed" else nullcontext():
         assert_right(case, folder, spark, policy=policy, chunk_rows=chunk_rows)

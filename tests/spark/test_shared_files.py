@@ -28,7 +28,7 @@ def test_rows_that_must_be_stored_are_refused(unreachable, spark):
 
 
 def test_others_pass_through_the_driver(unreachable, spark, monkeypatch):
-    monkeypatch.setattr("penstock.runtime.rows.place_choice.PlaceChoice.stores", lambda choice, rows: True)
+    monkeypatch.setattr("penstock.runtime.rows.place_choice.PlaceChoice.stores", lambda *_, **__: True)
     said, before = [], TRAFFIC.scans
     found = ps.run(SCRIPT.format(unreachable, "auto"), drain=True, spark=spark, on_event=said.append)
     assert found.results["q"].column("v").to_pylist() == [2, 3]

@@ -63,7 +63,7 @@ def test_shapes_from_text(shape, tmp_path, spark):
 @pytest.mark.parametrize("rows", [pytest.param("resident", marks=pytest.mark.slow), "auto"])
 def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
     """With `auto`, chunks of some rows are stored and others are not, and a window has both."""
-    monkeypatch.setattr(PlaceChoice, "stores", lambda choice, count: choice.may_store and count % 2 == 0)
+    monkeypatch.setattr(PlaceChoice, "stores", lambda choice, count, *_, **__: choice.may_store and count % 2 == 0)
     assert_right(as_parquet(SHAPES["equal_timestamps"](2), rows), tmp_path, spark)
 
 
@@ -74,6 +74,7 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     """All results are written by executors, published by renaming, and those of groups split by executors."""
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
+    monkeypatch.setattr(folder_layout, "LARGE_GROUP_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
 
 

@@ -10,8 +10,10 @@ from penstock.runtime.seen_rows import seen_by_all
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken, UnitState, UnitStates, rows_of
 
-WRITTEN_RESULTS = 100_000
-"""From so many expected results on, executors write them: fewer are faster through the driver."""
+WRITTEN_RESULTS = 250_000
+"""From so many expected results of stored rows on, executors write them: fewer are faster through the driver."""
+WRITTEN_OF_RESIDENT = 3_000_000
+"""The same for resident rows: the driver has their values, and fetches only which rows are results."""
 MOST_WRITTEN = 50_000_000
 """Results of joins that one job may write."""
 
@@ -33,7 +35,8 @@ class WriteDecision:
     def _is_worth(self, unit: Unit, served: UnitState, rows: int, stored: bool) -> bool:
         if not rows or self.folder is None or served.output is None or not (stored or served.multiplies):
             return False
-        if self._units.expected_results(unit, rows) < WRITTEN_RESULTS:
+        least = WRITTEN_RESULTS if stored else WRITTEN_OF_RESIDENT
+        if self._units.expected_results(unit, rows) < least:
             return False
         [name] = self._state.plan.roots[served.output]
         return seen_by_all(self._state, name) is not None

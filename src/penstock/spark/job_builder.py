@@ -182,8 +182,9 @@ class JobBuilder:
         names = [name for name in wanted if name in table.column_names]
         if not taken.stored:
             start = time.perf_counter()
-            frame = self._frames.of(table.select([*names, *hidden_in(table)]), self._work.partitions)
-            self._places.handed_over(table.num_rows, time.perf_counter() - start)
+            given = table.select([*names, *hidden_in(table)])
+            frame = self._frames.of(given, self._work.partitions)
+            self._places.handed_over(given.nbytes, time.perf_counter() - start)
             return Rows(frame, origin=Origin(table) if of_a_stream else None)
         resident = self._frames.of(table.select([*names, *HIDDEN]), self._work.partitions)
         return Rows(union([resident, self._stored(taken, names)]))
@@ -193,7 +194,7 @@ class JobBuilder:
         frame = stored_frame(
             self._frames.spark, taken.stored, names, numbered=self._work.numbered, arrivals=self._arrivals
         )
-        self._places.read(time.perf_counter() - start)
+        self._places.planned(time.perf_counter() - start)
         return frame
 
     def _together(self, edge: Edge) -> Rows:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from penstock.errors import RunError
 from penstock.language.statements import StreamDef
+from penstock.runtime.memory_sizes import row_bytes
 from penstock.runtime.rows.segment import Segment
 from penstock.spark.shared_files import why_unreadable
 from penstock.spark.sources.context import SourceContext
@@ -49,10 +50,10 @@ class FileSegments:
             segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
         )
 
-    def _stores(self, rows: int, path: Path) -> bool:
+    def _stores(self, rows: int, path: Path, *, parsed: bool = False) -> bool:
         """Whether rows stay in their files; raise if they must, and executors cannot read them."""
         places = self._context.places
-        if not places.stores(rows) or self._is_reachable is False:
+        if not places.stores(rows, row_bytes(self._stream), parsed=parsed) or self._is_reachable is False:
             return False
         if self._is_reachable is None:
             reason = why_unreadable(self._context.spark, path)
@@ -64,13 +65,16 @@ class FileSegments:
                 self._context.tell(f"{what}; its rows pass through the driver")
         return self._is_reachable
 
+    def _stores_text(self, path: Path) -> bool:
+        return self._stores(path.stat().st_size // _TEXT_ROW_BYTES, path, parsed=True)
+
     def of_plain_text(self, paths: Sequence[Path]) -> dict[Path, tuple[Segment, ...]]:
         """Return those text files as segments that one job can parse quickly; all have one layout."""
         if not self._parses_plain:
             return {}
         stream, context = self._stream, self._context
         try:
-            large = [path for path in paths if self._stores(path.stat().st_size // _TEXT_ROW_BYTES, path)]
+            large = [path for path in paths if self._stores_text(path)]
             folder = context.scratch / "text"
             found = plain_segments(context.spark, large, self._format, stream, folder) if large else {}
         except UnreachableError:
@@ -86,7 +90,7 @@ class FileSegments:
         """Return a text file as segments; none if the driver should or must read it."""
         stream, context = self._stream, self._context
         try:
-            if not self._stores(path.stat().st_size // _TEXT_ROW_BYTES, path):
+            if not self._stores_text(path):
                 return ()
             folder = context.scratch / "text"
             folder.mkdir(parents=True, exist_ok=True)
