@@ -74,13 +74,14 @@ def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     """All results are written by executors, published by renaming, and those of groups split by executors."""
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
     monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
-    monkeypatch.setattr(folder_layout, "LARGE_GROUP_BYTES", 0)
+    monkeypatch.setattr(folder_layout, "SPLIT_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
 
 
 @pytest.mark.parametrize("shape", ["range_join", *(pytest.param(each, marks=pytest.mark.slow) for each in JOINS)])
 def test_joins_in_many_parts(shape, tmp_path, spark, monkeypatch):
     """Both sides of a join are shuffled by their keys and by bins of time, as those of large windows are."""
+    monkeypatch.setattr(window_joins, "MOST_COMPARED", 0)
     monkeypatch.setattr(window_joins, "BIN_WINDOWS", 1)
     monkeypatch.setattr(window_joins, "LEAST_BINS", 0)
     monkeypatch.setattr(window_joins, "BROADCAST_ROWS", 0)

@@ -21,6 +21,8 @@ from penstock.runtime.rows.job_input import BothSides, WindowRows
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.stream_log import StreamLog
 
+SAMPLE_ROWS = 20_000
+"""Rows that tell how often keys repeat."""
 KEY_TYPES = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 """Types whose values are equal in Spark where they are in Arrow; numbers with a point are not among them."""
 
@@ -80,11 +82,14 @@ def probed_windows(
             window = streams[port.stream].window(port.window, low, high, columns, port.start, port.end, keys)
             found[edge.target, edge.port, other] = at_hand[other] = window
     spans = {(edge.target, edge.port): (rows.high - rows.low) / 1e6 for edge, rows in probing.items()}
-    return Probed(found, spans, _symmetric(plan, probing, found))
+    return Probed(found, spans, _symmetric(plan, streams, probing, found))
 
 
 def _symmetric(
-    plan: Plan, probing: Mapping[Edge, _Probing], windows: Mapping[tuple[str, int, int], WindowRows]
+    plan: Plan,
+    streams: Mapping[str, StreamLog],
+    probing: Mapping[Edge, _Probing],
+    windows: Mapping[tuple[str, int, int], WindowRows],
 ) -> dict[str, BothSides]:
     """Return the joins of two streams that a job can make at once; a condition on equal keys must join them."""
     places: dict[tuple[str, int], list[StoredRows]] = {}
@@ -99,8 +104,24 @@ def _symmetric(
             taken = places[name, 0], places[name, 1]
             others = windows[name, 1, 0].without(taken[0]), windows[name, 0, 1].without(taken[1])
             left, right = (sum(rows.rows for rows in each) for each in taken)
-            found[name] = BothSides((left, right), others)
+            keys = [column for _, column in join.equal_columns(0, 1)]
+            share = _equal_share(streams[join.ports[1].stream].newest_rows(SAMPLE_ROWS), keys)
+            found[name] = BothSides((left, right), others, share * (right + others[1].num_rows))
     return found
+
+
+def _equal_share(sample: pa.Table | None, keys: list[str]) -> float:
+    """Return the share of the pairs of rows of a sample that have equal keys; 1 if it does not tell.
+
+    >>> _equal_share(pa.table({"k": [1, 1, 2, 2]}), ["k"])
+    0.3333333333333333
+    """
+    if sample is None or sample.num_rows < 2 or not set(keys) <= set(sample.column_names):
+        return 1.0
+    if not all(any(fits(sample.column(key).type) for fits in KEY_TYPES) for key in keys):
+        return 1.0
+    counts = sample.group_by(keys).aggregate([([], "count_all")]).column("count_all").to_numpy()
+    return float((counts * (counts - 1.0)).sum() / (sample.num_rows * (sample.num_rows - 1.0)))
 
 
 def _keys(

@@ -48,9 +48,9 @@ def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
 
 LARGE_BYTES = 256 * 1024
 """A part of this size is published as a file of its own."""
-LARGE_GROUP_BYTES = 32 * 1000 * 1000
-"""A part of a group of this size is split by executors. They need some 25 ms for the file of each query: 2 million
-results of 1,000 queries took them 6 s, and the driver about one."""
+SPLIT_BYTES = 200_000
+"""A part of a group with so many bytes per query is split by executors. They need some 25 ms for the file of each
+query: 2 million results of 1,000 queries took them 6 s, and the driver about one."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,9 @@ class Staged:
         """The size of its file."""
         return self.path.stat().st_size
 
-    @property
-    def is_large(self) -> bool:
-        """Whether it is published without being read in the driver."""
-        return self.bytes >= (LARGE_GROUP_BYTES if self.place is None else LARGE_BYTES)
+    def is_large(self, queries: int) -> bool:
+        """Whether it is published without being read in the driver, if there are so many queries."""
+        return self.bytes >= max(LARGE_BYTES, 0 if self.place is not None else SPLIT_BYTES * queries)
 
 
 def staged_in(out: Path) -> list[Staged]:

@@ -187,28 +187,31 @@ class ParquetSink(Sink):
         """
         ends = [rolled.until for rolled in self._places.values() if rolled.until >= staged[0].part]
         end = min(ends, default=staged[-1].part)
-        first = staged[0]
-        if first.is_large and first.place is not None:
+        first, is_large = staged[0], self._is_large(staged[0])
+        if is_large and first.place is not None:
             return [first]
         taken, size = [], 0
         for each in staged:
-            alike = each.is_large == first.is_large
-            if first.is_large:  # of one group and one run: they have the same columns
+            alike = self._is_large(each) == is_large
+            if is_large:  # of one group and one run: they have the same columns
                 alike &= (each.part[0], each.path.parent) == (first.part[0], first.path.parent)
-            if each.part > end or not alike or (size >= _BATCH_BYTES and not first.is_large):
+            if each.part > end or not alike or (size >= _BATCH_BYTES and not is_large):
                 break
             taken.append(each)
             size += each.bytes
         return taken
 
+    def _is_large(self, staged: Staged) -> bool:
+        return staged.is_large(len(self._manifest.queries))
+
     def _publish(self, batch: list[Staged]) -> None:
         """Publish parts: large ones are renamed, or split by executors; small ones are merged with others."""
-        until = batch[-1].part
-        if batch[0].is_large and batch[0].place is not None:
+        until, is_large = batch[-1].part, self._is_large(batch[0])
+        if is_large and batch[0].place is not None:
             self._rolled(batch[0].place).add_file(batch[0].path, until)
             self._kept_tables.drop(until)
             return
-        if not (batch[0].is_large and self._split(batch, until)):
+        if not (is_large and self._split(batch, until)):
             for place, tables in self._by_place(batch).items():
                 rolled = self._rolled(place)
                 if rolled.until < until:

@@ -1,5 +1,6 @@
 """Rows that a job reads: those that it takes from queues, and those of the windows that it probes."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -84,6 +85,8 @@ class BothSides:
 
     taken: tuple[int, int]
     others: tuple[WindowRows, WindowRows]
+    same_keys: float = math.inf
+    """How many rows of the second stream have the keys of a row of the first, at any time; estimated."""
 
     def rows(self, port: int) -> int:
         """Return how many rows a port has at most."""
