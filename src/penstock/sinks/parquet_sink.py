@@ -202,7 +202,7 @@ class ParquetSink(Sink):
         return taken
 
     def _is_large(self, staged: Staged) -> bool:
-        return staged.is_large(len(self._manifest.queries))
+        return staged.bytes >= _BATCH_BYTES or staged.is_large(len(self._manifest.queries))
 
     def _publish(self, batch: list[Staged]) -> None:
         """Publish parts: large ones are renamed, or split by executors; small ones are merged with others."""
