@@ -70,12 +70,6 @@ def test_bytes_are_those_of_the_columns(tmp_path):
     assert made.file_bytes == sum(file.stat().st_size for file in (tmp_path / "s").iterdir())
 
 
-def test_the_small_copy_has_other_rows_of_the_same_kind(tmp_path):
-    small = ScaleInput(20_000_000, 1_000_000, window_rows=100_000).small()
-    assert (small.rows, small.file_rows, small.window_rows) == (80_000, 20_000, 100_000)
-    assert small.seed != 1
-
-
 def results(rows, **more):
     return pa.table({"k": pa.array(rows, pa.int32()), "v": pa.array(rows, pa.int32()), **more})
 

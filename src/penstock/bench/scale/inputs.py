@@ -1,7 +1,7 @@
 """Input files of a case, and the results that its queries must give, computed by numpy."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,6 @@ _STEP_US = 1_000_000 // ROWS_PER_SECOND
 _KEYS_PER_WINDOW_ROW = 100
 """Keys of a window join for each row of a window: a row finds another in one of fifty cases."""
 _WORDS = pa.array([f"word{number * 7919 % 1000:03d}" for number in range(1000)])
-_WARM_FILES, _WARM_ROWS, _WARM_TEXT_ROWS = 4, 20_000, 100_000
-"""Files and rows of the warm-up: fewer rows of text would pass through the driver."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,6 @@ class ScaleInput:
     def streams(self) -> tuple[str, ...]:
         """The names of the streams."""
         return ("a", "b") if self.window_rows else ("s",)
-
-    def small(self) -> "ScaleInput":
-        """Return a small input of the same kind, for the warm-up."""
-        file_rows = min(self.file_rows, _WARM_ROWS if self.file_format == "parquet" else _WARM_TEXT_ROWS)
-        return replace(self, rows=min(self.rows, _WARM_FILES * file_rows), file_rows=file_rows, seed=self.seed + 1)
 
 
 @dataclass

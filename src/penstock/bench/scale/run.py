@@ -74,7 +74,6 @@ def run_cases(cases: Sequence[ScaleCase], where: Where, listeners: RunListeners,
                 listeners.on_begin(case.name)
                 if made is None:
                     listeners.on_stage("making the input")
-                    make_input(source.small(), folder / "warm")
                     made = make_input(source, folder / "in")
                 listeners.on_case(measure(case, made, folder, where, listeners.on_stage, limit_s))
                 shutil.rmtree(folder / "out", ignore_errors=True)
