@@ -15,7 +15,7 @@ import pytest
 
 from penstock.errors import RunError
 from penstock.sinks import folder_layout as layout
-from penstock.sinks import rolling_files
+from penstock.sinks import publish_batch, rolling_files
 from penstock.sinks.parquet_sink import ParquetSink
 from penstock.sinks.read import read
 from tests.sinks.test_sinks import NAIVE, REJECTED_ROWS, ROWS, SCHEMA, both_kinds, of_two
@@ -255,6 +255,58 @@ def test_files_stay_few_and_merging_them_stays_cheap(tmp_path, monkeypatch):
     assert len(sizes) == 5
     assert most <= 8
     assert sum(written) < 12 * sum(sizes)
+
+
+def test_merged_files_have_no_empty_row_group(tmp_path, monkeypatch):
+    monkeypatch.setattr(rolling_files, "_ROW_GROUP", 4)
+    monkeypatch.setattr(rolling_files, "_SMALL", 0)
+    monkeypatch.setattr(rolling_files, "_TIMES", 0)
+    sink = opened(tmp_path, "q")
+    for first in (0, 3):
+        sink.emit("q", numbers(*range(first, first + 3)))
+        sink.publish()
+    assert len(files(tmp_path, "q")) == 2
+    monkeypatch.undo()
+    monkeypatch.setattr(rolling_files, "_ROW_GROUP", 4)
+    sink.close()
+    [name] = files(tmp_path, "q")
+    about = pq.read_metadata(tmp_path / "q" / name)
+    assert [about.row_group(group).num_rows for group in range(about.num_row_groups)] == [6]
+
+
+def group_of(*values):
+    """Results of queries a and b, which take turns."""
+    return of_two(*(("ab"[value % 2], value) for value in values))
+
+
+@pytest.mark.parametrize("splits", ["nothing", "half", "an error"])
+def test_results_that_executors_do_not_split_are_split_by_the_driver(splits, tmp_path, monkeypatch):
+    """In batches of a size that it can hold; files of which some rows are missing are not published."""
+    monkeypatch.setattr(publish_batch, "SPLIT_BYTES", 0)
+    monkeypatch.setattr(publish_batch, "LARGE_BYTES", 0)
+    monkeypatch.setattr(publish_batch, "BATCH_BYTES", 1)
+
+    def splitter(paths, folder):
+        if splits == "an error":
+            raise RuntimeError("Spark has ended")
+        path = folder / "a.parquet"
+        pq.write_table(numbers(0), path)
+        return {"a": path} if splits == "half" else {}
+
+    sink = opened(tmp_path, "a", "b")
+    sink.split_with(splitter)
+    read_together = []
+    monkeypatch.setattr(
+        ParquetSink,
+        "_merge",
+        lambda self, parts, merge=ParquetSink._merge: (read_together.append(len(parts)), merge(self, parts)),
+    )
+    for first in (0, 4, 8):
+        sink.emit_group("group 1", group_of(*range(first, first + 4)))
+    sink.close()
+    assert read_together == [1, 1, 1]
+    assert in_duckdb(tmp_path, "a") == [0, 2, 4, 6, 8, 10]
+    assert in_duckdb(tmp_path, "b") == [1, 3, 5, 7, 9, 11]
 
 
 def test_files_that_have_their_age_are_left_alone(tmp_path, monkeypatch):

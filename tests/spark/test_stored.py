@@ -16,7 +16,7 @@ from penstock.policies import POLICIES
 from penstock.runtime import job_rows, write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.place_choice import PlaceChoice
-from penstock.sinks import folder_layout
+from penstock.sinks import publish_batch
 from penstock.spark import window_joins
 from penstock.spark.backend import SparkBackend
 from tests.oracle.generator import with_variants
@@ -73,8 +73,8 @@ def test_places_that_are_chosen(rows, tmp_path, spark, monkeypatch):
 def test_results_that_executors_write(shape, tmp_path, spark, monkeypatch):
     """All results are written by executors, published by renaming, and those of groups split by executors."""
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
-    monkeypatch.setattr(folder_layout, "LARGE_BYTES", 0)
-    monkeypatch.setattr(folder_layout, "SPLIT_BYTES", 0)
+    monkeypatch.setattr(publish_batch, "LARGE_BYTES", 0)
+    monkeypatch.setattr(publish_batch, "SPLIT_BYTES", 0)
     assert_right(as_parquet(with_variants(SHAPES[shape](4), Random(5), 3)), tmp_path, spark)
 
 
@@ -126,6 +126,33 @@ def test_both_streams_of_a_join_in_one_job(shape, tmp_path, spark, monkeypatch):
     if shape == TWO[0]:
         assert_right(as_parquet(SHAPES[shape](5)), tmp_path / "whole", spark, policy="hnr")
         assert 0 in others
+
+
+def test_a_filter_below_a_join_does_not_keep_its_streams_apart(tmp_path, spark, monkeypatch):
+    """Also where a job takes a part of a file: the other stream's watermark is in the middle of it."""
+    joined = []
+    symmetric = window_joins.WindowJoins._symmetric
+    monkeypatch.setattr(
+        window_joins.WindowJoins, "_symmetric", lambda *given: (joined.append(given[1]), symmetric(*given))[1]
+    )
+    for stream, last in (("a", 1000), ("b", 600)):
+        times = pa.array([n * 1000 for n in range(last)], pa.timestamp("us", "UTC"))
+        (tmp_path / stream).mkdir()
+        pq.write_table(table_of(last, at=times), tmp_path / stream / "1.parquet")
+    text = "".join(
+        f"CREATE STREAM {each} (v INT, at TIMESTAMP) FROM files "
+        f"WITH (path = '{each}', format = 'parquet', timestamp = 'at');\n"
+        for each in "ab"
+    )
+    query = (
+        "SELECT a.v, b.v AS w FROM a [RANGE 1 SECOND] AS a, b [RANGE 1 SECOND] AS b WHERE a.v = b.v AND a.v > 5"
+    )
+    script = written(tmp_path, f"{text}CREATE QUERY q AS {query};\nSET rows = 'stored';")
+    with ps.started(script, out=tmp_path / "out", spark=spark) as running:
+        running.settle()  # rows of `a` after those of `b` wait
+        found = sorted(ps.read(tmp_path / "out", "q")["v"].to_pylist())
+    assert found == list(range(6, 600))
+    assert len(joined) == 1
 
 
 def table_of(count: int, first: int = 0, **more) -> pa.Table:

@@ -46,13 +46,6 @@ def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
     return sorted(found)
 
 
-LARGE_BYTES = 256 * 1024
-"""A part of this size is published as a file of its own."""
-SPLIT_BYTES = 200_000
-"""A part of a group with so many bytes per query is split by executors. They need some 25 ms for the file of each
-query: 2 million results of 1,000 queries took them 6 s, and the driver about one."""
-
-
 @dataclass(frozen=True)
 class Staged:
     """A part that is not published yet; `place` is the folder of its query, None for the results of a group."""
@@ -65,10 +58,6 @@ class Staged:
     def bytes(self) -> int:
         """The size of its file."""
         return self.path.stat().st_size
-
-    def is_large(self, queries: int) -> bool:
-        """Whether it is published without being read in the driver, if there are so many queries."""
-        return self.bytes >= max(LARGE_BYTES, 0 if self.place is not None else SPLIT_BYTES * queries)
 
 
 def staged_in(out: Path) -> list[Staged]:

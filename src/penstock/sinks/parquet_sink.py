@@ -4,7 +4,7 @@ import contextlib
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import RLock
@@ -22,14 +22,11 @@ from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usab
 from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, PartId, Staged, part_name, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.parts import KeptTables, read_part
+from penstock.sinks.publish_batch import Batch, next_batch, read_at_once
 from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker, now
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
-
-_BATCH_BYTES = 64 * 1000 * 1000
-"""Bytes of parts that are published together, and so are in memory at a time."""
-
 
 Splitter = Callable[[Sequence[Path], Path], Mapping[str, Path]]
 """Splits files of a group by query, into a folder; returns one file for each query that has rows."""
@@ -173,61 +170,55 @@ class ParquetSink(Sink):
     def _publish_all(self) -> None:
         staged = staged_in(self._folder)
         if staged and not self._places:
-            for place in self._manifest.queries:
+            for place in list(self._manifest.queries):  # a query may be created meanwhile
                 self._rolled(place)
         while staged:
             batch = self._next_batch(staged)
             self._publish(batch)
-            staged = staged[len(batch) :]
+            staged = staged[len(batch.parts) :]
 
-    def _next_batch(self, staged: list[Staged]) -> list[Staged]:
-        """Return the parts to publish next: at most up to the part where an earlier call was interrupted.
-
-        A large part is published alone, large parts of a group together.
-        """
+    def _next_batch(self, staged: list[Staged]) -> Batch:
+        """Return the parts to publish next: at most up to the part where an earlier call was interrupted."""
         ends = [rolled.until for rolled in self._places.values() if rolled.until >= staged[0].part]
         end = min(ends, default=staged[-1].part)
-        first, is_large = staged[0], self._is_large(staged[0])
-        if is_large and first.place is not None:
-            return [first]
-        taken, size = [], 0
-        for each in staged:
-            alike = self._is_large(each) == is_large
-            if is_large:  # of one group and one run: they have the same columns
-                alike &= (each.part[0], each.path.parent) == (first.part[0], first.path.parent)
-            if each.part > end or not alike or (size >= _BATCH_BYTES and not is_large):
-                break
-            taken.append(each)
-            size += each.bytes
-        return taken
+        return next_batch([each for each in staged if each.part <= end], len(self._manifest.queries))
 
-    def _is_large(self, staged: Staged) -> bool:
-        return staged.bytes >= _BATCH_BYTES or staged.is_large(len(self._manifest.queries))
-
-    def _publish(self, batch: list[Staged]) -> None:
+    def _publish(self, batch: Batch) -> None:
         """Publish parts: large ones are renamed, or split by executors; small ones are merged with others."""
-        until, is_large = batch[-1].part, self._is_large(batch[0])
-        if is_large and batch[0].place is not None:
-            self._rolled(batch[0].place).add_file(batch[0].path, until)
+        parts, until = batch.parts, batch.parts[-1].part
+        if batch.is_large and parts[0].place is not None:
+            self._rolled(parts[0].place).add_file(parts[0].path, until)
             self._kept_tables.drop(until)
-            return
-        if not (is_large and self._split(batch, until)):
-            for place, tables in self._by_place(batch).items():
-                rolled = self._rolled(place)
-                if rolled.until < until:
-                    schema = self._schema(place) or plain(tables[0].schema)
-                    rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
-        for each in batch:
+        elif batch.is_large and self._split(parts, until):
+            self._remove(parts)
+        else:
+            for some in read_at_once(parts):
+                self._merge(some)
+                self._remove(some)
+
+    def _merge(self, parts: Sequence[Staged]) -> None:
+        """Add the rows of parts to the files of their queries."""
+        until = parts[-1].part
+        for place, tables in self._by_place(parts).items():
+            rolled = self._rolled(place)
+            if rolled.until < until:
+                schema = self._schema(place) or plain(tables[0].schema)
+                rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
+
+    def _remove(self, parts: Sequence[Staged]) -> None:
+        for each in parts:
             each.path.unlink()
             self._kept_tables.drop(each.part)
 
-    def _split(self, batch: list[Staged], until: PartId) -> bool:
+    def _split(self, batch: Sequence[Staged], until: PartId) -> bool:
         """Let executors split the results of a group by query; return whether that worked."""
         if self._splitter is None:
             return False
         folder = Path(mkdtemp(prefix="split-", dir=self.results_folder()))
         try:
             files = self._splitter([each.path.absolute() for each in batch], folder)
+            if _rows_in(files.values()) != _rows_in(each.path for each in batch):
+                return False  # an executor does not share this folder: its files are elsewhere
         except Exception:  # Spark may have ended: the driver can do it
             return False
         else:
@@ -238,7 +229,7 @@ class ParquetSink(Sink):
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _by_place(self, staged: list[Staged]) -> dict[str, list[pa.Table]]:
+    def _by_place(self, staged: Sequence[Staged]) -> dict[str, list[pa.Table]]:
         """Return the rows of parts, by the folder of their query."""
         found: dict[str, list[pa.Table]] = defaultdict(list)
         groups: dict[tuple[int, Path], list[pa.Table]] = defaultdict(list)
@@ -288,3 +279,8 @@ class ParquetSink(Sink):
             with contextlib.suppress(Exception):  # the error that ended the run is already reported
                 self.close()
         self._marker.release(ended_well=not self._begun)
+
+
+def _rows_in(files: Iterable[Path]) -> int:
+    """Return how many rows parquet files have, by their footers."""
+    return sum(pq.read_metadata(path).num_rows for path in files)

@@ -164,7 +164,7 @@ def unfinished_in(folder: Path, name: str) -> Path:
 
 def _row_groups(files: Sequence[Path], rows: pa.Table) -> Iterator[pa.Table]:
     """Return the rows of files and then the new rows, in tables of a row group's size."""
-    gathered: list[pa.Table] = []
+    gathered = [rows.schema.empty_table()]
     count = 0
     for table in _tables(files, rows):
         gathered.append(table)
@@ -172,7 +172,7 @@ def _row_groups(files: Sequence[Path], rows: pa.Table) -> Iterator[pa.Table]:
         if count >= _ROW_GROUP:
             yield pa.concat_tables(gathered)
             gathered, count = [], 0
-    if gathered:
+    if count:
         yield pa.concat_tables(gathered)
 
 
