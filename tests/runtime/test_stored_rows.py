@@ -144,3 +144,16 @@ def test_a_long_log_is_written_from_its_oldest_chunks_on(tmp_path):
 
     writer.sweep(Empty())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_sample_of_a_file_whose_last_row_group_is_empty(tmp_path):
+    table = pa.table({"v": pa.array([1, 2, 3], pa.int32()), "at": pa.array([7, 8, 9], pa.timestamp("us", "UTC"))})
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table)
+        writer.write_table(table.slice(0, 0))
+    footer = Footer.of(path)
+    names = names_in(footer, STREAM.columns)
+    files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
+    stored = admitted_files(STREAM, files, 0, None, DropBox("s", [(0, 1.0)]))
+    assert stored.stored.sample_rows["v"].to_pylist() == [1, 2, 3]

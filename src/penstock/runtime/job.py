@@ -1,7 +1,8 @@
 """`Job`: the units and rows of one job in flight; `Emitted`: results for sinks."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -34,15 +35,32 @@ class Job:
 
     def results_by_unit(self, outcome: Outcome) -> Iterator[tuple[Unit, int, int, int]]:
         """Yield each unit of which results are counted, with its rows, its results and their bytes."""
+        rows = {unit.name: self._rows_of(self._entries(unit)) for unit in self.counted}
+        if outcome.written is not None:
+            for unit in self.counted:
+                yield unit, rows[unit.name], round(outcome.written.rows * rows[unit.name] / max(self.rows, 1)), 0
+            return
+        outputs = {unit.name: self._outputs(unit, outcome) for unit in self.counted}
+        sharing: dict[str, int] = defaultdict(int)  # the rows of both streams of a join make the same results
         for unit in self.counted:
-            entries = [edge for edge in unit.entries if edge in self.taken]
-            rows = sum(chunk.rows for edge in entries for chunk in self.taken[edge])
-            if outcome.written is not None:  # several units write the same output
-                yield unit, rows, round(outcome.written.rows * rows / max(self.rows, 1)), 0
-                continue
-            made = [outcome.rows.get(name) for name in leaving(self.work.plan, entries, self.work.through)]
-            tables = [table for table in made if table is not None]
-            yield unit, rows, sum(table.num_rows for table in tables), sum(table.nbytes for table in tables)
+            for name in outputs[unit.name]:
+                sharing[name] += rows[unit.name]
+        for unit in self.counted:
+            shares = {name: rows[unit.name] / max(sharing[name], 1) for name in outputs[unit.name]}
+            count = sum(share * outcome.rows[name].num_rows for name, share in shares.items())
+            size = sum(share * outcome.rows[name].nbytes for name, share in shares.items())
+            yield unit, rows[unit.name], round(count), round(size)
+
+    def _entries(self, unit: Unit) -> list[Edge]:
+        return [edge for edge in unit.entries if edge in self.taken]
+
+    def _outputs(self, unit: Unit, outcome: Outcome) -> list[str]:
+        """Return the operators whose output a unit makes in this job."""
+        names = leaving(self.work.plan, self._entries(unit), self.work.through)
+        return [name for name in names if name in outcome.rows]
+
+    def _rows_of(self, edges: Iterable[Edge]) -> int:
+        return sum(chunk.rows for edge in edges for chunk in self.taken[edge])
 
     @property
     def files(self) -> Iterator[tuple[str, Segment]]:
@@ -57,7 +75,7 @@ class Job:
     @property
     def rows(self) -> int:
         """Rows taken, all entries together."""
-        return sum(chunk.rows for chunks in self.taken.values() for chunk in chunks)
+        return self._rows_of(self.taken)
 
     @property
     def first_time(self) -> float:

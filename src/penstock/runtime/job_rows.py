@@ -1,6 +1,6 @@
 """Rows of a job: which rows of the chosen units one job takes, and how many results it may make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -113,8 +113,7 @@ class JobRows:
                 left -= sum(chunk.rows for chunk in chunks if not chunk.is_stored)
                 left_stored -= sum(chunk.rows for chunk in chunks)
                 taken[edge] = (*taken.get(edge, ()), *chunks)
-                latest = max(chunk.last_time for chunk in chunks)
-                cut |= {join for join in reach.joins if join != edge and probe_until(self._state, join) < latest}
+                cut |= {join for join in reach.joins if join != edge and not self._may_probe(join, chunks)}
         work = self._work(taken, frozenset(through - cut), self._partitions(running, taken))
         if (len(running) == 1 or written is not None) and not cut:
             work = replace(work, target=self.writing.target(running, taken))
@@ -124,6 +123,11 @@ class JobRows:
         job = Job(tuple(running), taken, limited, counted)
         self._state.in_flight.append(job)
         return job
+
+    def _may_probe(self, join: Edge, chunks: Sequence[Chunk]) -> bool:
+        """Whether all rows of chunks may probe a join now."""
+        until = probe_until(self._state, join)
+        return all(chunk.ready(until) == chunk.rows for chunk in chunks)
 
     def _work(self, taken: Mapping[Edge, tuple[Chunk, ...]], through: frozenset[Edge], partitions: int) -> Work:
         state = self._state

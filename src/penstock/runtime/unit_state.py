@@ -21,6 +21,8 @@ MOST_ROWS = 500_000
 """Rows that one job takes at most, even under exhaustive service."""
 MOST_STORED_ROWS = 25_000_000
 """The same for stored rows, which the driver does not hand over."""
+MOST_EXPIRING_ROWS = 2_000_000
+"""The same where rows may leave a `[ROWS n]` window: the driver tells the job when each of them does."""
 
 Taken = Mapping[Edge, tuple[Chunk, ...]]
 
@@ -45,6 +47,8 @@ class UnitState(NamedTuple):
     """Operators that it reaches at most: each may emit every row."""
     output: str | None
     """The operator whose output is all that a job makes, if that is the results of one query or group."""
+    has_row_windows: bool
+    """Whether a join that it reaches has a window of rows."""
     has_lookups: bool
     """Whether it joins stored tables or constants of groups, whose matches are not known here."""
 
@@ -68,8 +72,9 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
         plan.steps[name] for step in reached if isinstance(step, Join) for port in step.ports for name in port.path
     ]
     lookups = any(isinstance(step, Lookup) for step in (*reached, *beside))
+    by_rows = any(port.window.kind == "rows" for name in joins for port in plan.join(name).ports)
     output = _only_output(plan, unit)
-    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), output, lookups)
+    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), output, by_rows, lookups)
 
 
 def _only_output(plan: Plan, unit: Unit) -> str | None:
@@ -107,7 +112,8 @@ class UnitStates:
     def most_stored_rows(self, unit: Unit, served: UnitState, waiting: int, *, writes: bool) -> int:
         """Return the same for stored rows. If executors write the results, these need no room in the driver."""
         fits = writes and not self.limits.has_exceeded(unit.name)
-        most = MOST_STORED_ROWS if fits else min(MOST_STORED_ROWS, served.fitting)
+        most = MOST_EXPIRING_ROWS if served.has_row_windows else MOST_STORED_ROWS
+        most = most if fits else min(most, served.fitting)
         limit = self._service.limit(waiting)
         return most if limit is None else min(int(limit), most)
 

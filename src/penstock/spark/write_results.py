@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from penstock.errors import RunError
 from penstock.language.names import quoted
 from penstock.plan.columns import is_hidden
 from penstock.plan.group import QUERY
@@ -46,20 +47,26 @@ def write_results(
         rows = rows.filter(target.seen)
     rows = guarded(rows, limit)
     columns = _columns(rows, target)
-    if target.members is None:
-        rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
+    told = counted.columns if target.members is None else ["count(1) AS n"]  # an observation cannot group
+    rows = rows.observe(counted.observation, *map(F.expr, told))
     place = target.folder / "rows"
     with too_many():
         rows.select(*columns).coalesce(tasks).write.parquet(str(place))
     every = sorted(path for path in place.iterdir() if path.name.startswith("part-"))
     counts = {path: pq.read_metadata(path).num_rows for path in every}
     files = tuple(path for path, count in counts.items() if count)
+    seen, made = sum(counts.values()), counted.count()
+    if seen != made:
+        raise RunError(
+            f"executors wrote {made:,} results to {target.folder}, and {seen:,} of them are there: "
+            "all machines must see this folder under the same path"
+        )
     found: dict[str, ArrivalSums] = {}
     if files and target.members is None:
         found = {target.name: counted.sums(counted.observation.get)}
     elif files:
         found = _sums_of_group(rows, files, counted)
-    return WrittenResults(target.folder, files, sum(counts.values()), found)
+    return WrittenResults(target.folder, files, seen, found)
 
 
 def _columns(rows: DataFrame, target: WriteTarget) -> list[Column]:
@@ -97,7 +104,7 @@ def _without_zone(kind: DataType) -> DataType:
 
 
 def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted") -> dict[str, ArrivalSums]:
-    """Return the sums of each query of a group, from the files: an observation cannot group."""
+    """Return the sums of each query of a group, from the files."""
     written = rows.sparkSession.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(literal_path, files))
     if int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions"))) > _FEW_PARTITIONS:
         written = written.coalesce(1)  # two narrow columns: one task reads them faster than a shuffle starts
@@ -123,6 +130,14 @@ class Counted:
         if self._arrivals is None:
             return [each.format(self._hour_us) for each in _SUMS]
         return [f"count_if({ARRIVAL} = {place}) AS n{place}" for place in range(len(self._arrivals))]
+
+    def count(self) -> int:
+        """Return how many results were observed; 0 if Spark optimized them away, because there can be none."""
+        try:
+            found = self.observation.get
+        except Exception:  # classic raises a Java error
+            return 0
+        return sum(int(count) for name, count in found.items() if name == "n" or name[1:].isdigit())
 
     def sums(self, found: Mapping[str, Any]) -> ArrivalSums:
         """Return the sums that follow from the computed columns."""
