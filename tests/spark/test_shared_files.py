@@ -1,11 +1,14 @@
 """Executors that do not reach the driver's files: rows pass the driver, or the run is refused with the reason."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import penstock.spark as ps
 from penstock.errors import RunError
+from penstock.runtime import write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.spark import shared_files
 from penstock.spark.sources import file_segments
@@ -43,3 +46,20 @@ def test_a_file_is_tried_where_spark_is_not_local(tmp_path, spark, monkeypatch):
     assert "PATH_NOT_FOUND" in shared_files.why_unreadable(spark, tmp_path / "gone")
     assert shared_files.can_write(spark, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+def test_results_that_an_executor_wrote_elsewhere_end_the_run(tmp_path, spark, monkeypatch):
+    """Nothing is published: the folder that the driver sees has fewer rows than executors counted."""
+    monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"v": pa.array(range(100), pa.int32())}), tmp_path / "in" / "a.parquet")
+    iterdir = Path.iterdir
+
+    def without_parts(folder):
+        return [] if folder.name == "rows" else iterdir(folder)
+
+    monkeypatch.setattr(Path, "iterdir", without_parts)
+    with pytest.raises(RunError, match=r"wrote 98 results to .* 0 of them are there: all machines must see this"):
+        ps.run(SCRIPT.format(tmp_path / "in", "stored"), drain=True, spark=spark, out=tmp_path / "out")
+    monkeypatch.undo()
+    assert ps.read(tmp_path / "out", "q").num_rows == 0

@@ -103,7 +103,7 @@ def _emit_written(
         target.remove()
         rows = rows.filter(pc.invert(pc.is_in(rows.column(QUERY), pa.array(sorted(gone)))))
         rows = rows.set_column(0, QUERY, rows.column(QUERY).combine_chunks().dictionary_encode())
-        yield Emitted(target.name, rows.drop_columns([ARRIVAL]), of_group=True)
+        yield Emitted(target.name, _visible(rows), of_group=True)
     else:
         yield Emitted(target.name, _NO_ROWS, target.members is not None, written)
 

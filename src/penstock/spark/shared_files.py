@@ -4,10 +4,12 @@ import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from penstock.spark.job_errors import explained
 from penstock.spark.paths import literal_path
+from penstock.spark.session import slots_of
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -30,13 +32,18 @@ def why_unreadable(spark: SparkSession, file: Path) -> str | None:
 
 
 def can_write(spark: SparkSession, folder: Path) -> bool:
-    """Whether what executors write to a folder appears there for the driver."""
+    """Whether what executors write to a folder appears there for the driver.
+
+    There are more tasks than slots, so that every executor takes some: one may share the folder and another not.
+    """
     if is_local(spark):
         return True
     place = Path(mkdtemp(prefix="job-", dir=folder))
     try:
-        spark.range(1).write.parquet(str(place / "rows"))
-        return any(path.stat().st_size for path in (place / "rows").glob("part-*.parquet"))
+        tasks = 2 * slots_of(spark)
+        spark.range(0, tasks, 1, tasks).write.parquet(str(place / "rows"))
+        seen: int = sum(pq.read_metadata(path).num_rows for path in (place / "rows").glob("part-*.parquet"))
+        return seen == tasks
     except Exception:  # of any kind: then results are sent to the driver
         return False
     finally:

@@ -46,33 +46,39 @@ def write_results(
     if target.seen is not None:
         rows = rows.filter(target.seen)
     rows = guarded(rows, limit)
-    columns = _columns(rows, target)
-    told = counted.columns if target.members is None else ["count(1) AS n"]  # an observation cannot group
-    rows = rows.observe(counted.observation, *map(F.expr, told))
+    columns = _columns(rows, target, counted)
+    if target.members is None:
+        rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
     place = target.folder / "rows"
     with too_many():
         rows.select(*columns).coalesce(tasks).write.parquet(str(place))
     every = sorted(path for path in place.iterdir() if path.name.startswith("part-"))
     counts = {path: pq.read_metadata(path).num_rows for path in every}
     files = tuple(path for path, count in counts.items() if count)
-    seen, made = sum(counts.values()), counted.count()
-    if seen != made:
-        raise RunError(
-            f"executors wrote {made:,} results to {target.folder}, and {seen:,} of them are there: "
-            "all machines must see this folder under the same path"
-        )
+    total = sum(counts.values())
     found: dict[str, ArrivalSums] = {}
-    if files and target.members is None:
-        found = {target.name: counted.sums(counted.observation.get)}
+    if target.members is None:
+        _check_seen(total, counted.count(), target.folder)
+        found = {target.name: counted.sums(counted.observation.get)} if files else {}
     elif files:
         found = _sums_of_group(rows, files, counted)
-    return WrittenResults(target.folder, files, seen, found)
+    return WrittenResults(target.folder, files, total, found)
 
 
-def _columns(rows: DataFrame, target: WriteTarget) -> list[Column]:
+def _check_seen(seen: int, made: int, folder: Path) -> None:
+    """Raise an error if some results that executors wrote are not in the driver's folder."""
+    if seen != made:
+        raise RunError(
+            f"executors wrote {made:,} results to {folder}, and {seen:,} of them are there: "
+            "all machines must see this folder under the same path"
+        )
+
+
+def _columns(rows: DataFrame, target: WriteTarget, counted: "Counted") -> list[Column]:
     """Return the columns of the files: times without a zone, as the driver writes them.
 
-    The files of a group also have the name of the query, and the arrival, from which its responses follow.
+    The files of a group also have the name of the query and, unless all rows have the same one, the arrival, from
+    which its responses follow.
     """
     columns: list[Column] = []
     for column in rows.schema:
@@ -87,7 +93,7 @@ def _columns(rows: DataFrame, target: WriteTarget) -> list[Column]:
     names = [target.members.get(number, "") for number in range(max(target.members) + 1)]
     listed = ", ".join(f"'{escaped(name)}'" for name in names)
     whose = F.expr(f"element_at(array({listed}), {quoted(MEMBER)} + 1) AS {QUERY}")
-    return [whose, *columns, F.col(ARRIVAL)]
+    return [whose, *columns, *map(F.col, counted.reads)]
 
 
 def _without_zone(kind: DataType) -> DataType:
@@ -105,7 +111,8 @@ def _without_zone(kind: DataType) -> DataType:
 
 def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted") -> dict[str, ArrivalSums]:
     """Return the sums of each query of a group, from the files."""
-    written = rows.sparkSession.read.schema(f"{QUERY} STRING, {ARRIVAL} BIGINT").parquet(*map(literal_path, files))
+    schema = ", ".join([f"{QUERY} STRING", *(f"{name} BIGINT" for name in counted.reads)])
+    written = rows.sparkSession.read.schema(schema).parquet(*map(literal_path, files))
     if int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions"))) > _FEW_PARTITIONS:
         written = written.coalesce(1)  # two narrow columns: one task reads them faster than a shuffle starts
     found = written.groupBy(QUERY).agg(*map(F.expr, counted.columns)).toArrow().to_pylist()
@@ -125,10 +132,17 @@ class Counted:
         self.observation = Observation()
 
     @property
+    def reads(self) -> list[str]:
+        """The columns from which that is computed: none if all results have the same arrival."""
+        return [] if self._arrivals is not None and len(self._arrivals) == 1 else [ARRIVAL]
+
+    @property
     def columns(self) -> list[str]:
         """What is computed of the results."""
         if self._arrivals is None:
             return [each.format(self._hour_us) for each in _SUMS]
+        if not self.reads:
+            return ["count(1) AS n0"]
         return [f"count_if({ARRIVAL} = {place}) AS n{place}" for place in range(len(self._arrivals))]
 
     def count(self) -> int:
