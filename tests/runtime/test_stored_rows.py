@@ -1,5 +1,6 @@
 """Stored rows against the same rows in memory: counts, cuts, times, whatever is rejected or dropped."""
 
+import math
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -9,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +21,9 @@ from penstock.runtime import file_admission
 from penstock.runtime.admission import Arrived, admitted
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.file_admission import admitted_files
+from penstock.runtime.queues import Queue
 from penstock.runtime.rows.resident import ResidentRows
-from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.runtime.rows.segment import ArrivedFiles, LostSegmentError
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.runtime.rows.time_order import TimeOrder
@@ -157,3 +160,18 @@ def test_a_sample_of_a_file_whose_last_row_group_is_empty(tmp_path):
     files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
     stored = admitted_files(STREAM, files, 0, None, DropBox("s", [(0, 1.0)]))
     assert stored.stored.sample_rows["v"].to_pylist() == [1, 2, 3]
+
+
+def test_rows_that_were_taken_go_back_if_the_next_file_is_lost():
+    class Lost(ResidentRows):
+        def ready(self, bound):
+            raise LostSegmentError(None, "gone")
+
+    rows = pa.table({"v": pa.array([1, 2], pa.int32()), "at": pa.array([5, 6], pa.timestamp("us", "UTC"))})
+    table = admitted(STREAM, Arrived(rows, 9), 0, None).rows
+    queue = Queue()
+    queue.put(Chunk(ResidentRows(table), 1))
+    queue.put(Chunk(Lost(table), 2))
+    with pytest.raises(LostSegmentError):
+        queue.take(math.inf, 100)
+    assert (queue.rows, [chunk.number for chunk in queue.chunks]) == (4, [1, 2])

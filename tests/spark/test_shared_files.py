@@ -10,7 +10,7 @@ import penstock.spark as ps
 from penstock.errors import RunError
 from penstock.runtime import write_decision
 from penstock.runtime.rows.driver_traffic import TRAFFIC
-from penstock.spark import shared_files
+from penstock.spark import shared_files, write_results
 from penstock.spark.sources import file_segments
 
 SCRIPT = """CREATE STREAM s (v INT) FROM files WITH (path = '{0}', format = 'parquet');
@@ -48,9 +48,11 @@ def test_a_file_is_tried_where_spark_is_not_local(tmp_path, spark, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
-def test_results_that_an_executor_wrote_elsewhere_end_the_run(tmp_path, spark, monkeypatch):
-    """Nothing is published: the folder that the driver sees has fewer rows than executors counted."""
+@pytest.mark.parametrize("more", ["", "CREATE QUERY r AS SELECT v FROM s WHERE v > 2;"])
+def test_results_that_an_executor_wrote_elsewhere_end_the_run(more, tmp_path, spark, monkeypatch):
+    """Of a query and of a group: nothing is published if the driver sees fewer rows than executors counted."""
     monkeypatch.setattr(write_decision, "WRITTEN_RESULTS", 0)
+    monkeypatch.setattr(write_results, "is_local", lambda spark: False)
     (tmp_path / "in").mkdir()
     pq.write_table(pa.table({"v": pa.array(range(100), pa.int32())}), tmp_path / "in" / "a.parquet")
     iterdir = Path.iterdir
@@ -59,7 +61,10 @@ def test_results_that_an_executor_wrote_elsewhere_end_the_run(tmp_path, spark, m
         return [] if folder.name == "rows" else iterdir(folder)
 
     monkeypatch.setattr(Path, "iterdir", without_parts)
-    with pytest.raises(RunError, match=r"wrote 98 results to .* 0 of them are there: all machines must see this"):
-        ps.run(SCRIPT.format(tmp_path / "in", "stored"), drain=True, spark=spark, out=tmp_path / "out")
+    count = 195 if more else 98
+    with pytest.raises(
+        RunError, match=rf"^executors wrote {count} results to .* 0 of them are there: all machines"
+    ):
+        ps.run(SCRIPT.format(tmp_path / "in", "stored") + more, drain=True, spark=spark, out=tmp_path / "out")
     monkeypatch.undo()
     assert ps.read(tmp_path / "out", "q").num_rows == 0

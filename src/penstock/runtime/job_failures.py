@@ -74,6 +74,8 @@ class JobFailures:
             raise error
         if self._is_stopping():
             return
+        if isinstance(error, RunError):  # no query is to blame, and it would be the same again
+            raise error
         self._in_a_row += 1
         found = culprits(self._engine.state, job, Attempt(self._backend))
         if found:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from penstock.runtime.chunk import Chunk
-from penstock.runtime.rows.segment import Segment
+from penstock.runtime.rows.segment import LostSegmentError, Segment
 
 
 @dataclass
@@ -60,24 +60,29 @@ class Queue:
         Of stored rows, more may be taken than of all.
         """
         taken: list[Chunk] = []
-        left, left_stored = most, most if most_stored is None else most_stored
+        try:
+            self._take_into(taken, bound, most, most if most_stored is None else most_stored)
+        except LostSegmentError:
+            self.put_back(taken)
+            raise
+        return taken
+
+    def _take_into(self, taken: list[Chunk], bound: float, left: int, left_stored: int) -> None:
         while self.chunks and min(left, left_stored) > 0:
             chunk = self.chunks[0]
             some = min(chunk.ready(bound), left_stored if chunk.is_stored else min(left, left_stored))
             if some == 0:
                 break
+            first, *rest = (chunk,) if some == chunk.rows else chunk.cut(some)
             self.chunks.popleft()
             self.rows -= chunk.rows
             self.bytes -= chunk.bytes
-            if some < chunk.rows:
-                first, rest = chunk.cut(some)
-                taken.append(first)
-                self.put_back([rest])
+            taken.append(first)
+            self.put_back(rest)
+            if rest:
                 break
-            taken.append(chunk)
             left_stored -= some
             left -= 0 if chunk.is_stored else some
-        return taken
 
     @property
     def first_time(self) -> float:

@@ -27,6 +27,7 @@ from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.written import ArrivalSums, WriteTarget, WrittenResults
 from penstock.spark.guarded_fetch import guarded, too_many
 from penstock.spark.paths import literal_path
+from penstock.spark.shared_files import is_local
 from penstock.spark.sources.text_parser import escaped
 
 _SUMS = (
@@ -47,8 +48,11 @@ def write_results(
         rows = rows.filter(target.seen)
     rows = guarded(rows, limit)
     columns = _columns(rows, target, counted)
-    if target.members is None:
-        rows = rows.observe(counted.observation, *map(F.expr, counted.columns))
+    # An observation cannot group. It takes 0.4 s of a job with 20 million results: only to check what is there
+    told = counted.columns if target.members is None else ["count(1) AS n"]
+    observed = target.members is None or not is_local(rows.sparkSession)
+    if observed:
+        rows = rows.observe(counted.observation, *map(F.expr, told))
     place = target.folder / "rows"
     with too_many():
         rows.select(*columns).coalesce(tasks).write.parquet(str(place))
@@ -56,10 +60,11 @@ def write_results(
     counts = {path: pq.read_metadata(path).num_rows for path in every}
     files = tuple(path for path, count in counts.items() if count)
     total = sum(counts.values())
-    found: dict[str, ArrivalSums] = {}
-    if target.members is None:
+    if observed:
         _check_seen(total, counted.count(), target.folder)
-        found = {target.name: counted.sums(counted.observation.get)} if files else {}
+    found: dict[str, ArrivalSums] = {}
+    if files and target.members is None:
+        found = {target.name: counted.sums(counted.observation.get)}
     elif files:
         found = _sums_of_group(rows, files, counted)
     return WrittenResults(target.folder, files, total, found)

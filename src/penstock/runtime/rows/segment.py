@@ -146,8 +146,10 @@ class Segment:
     def sample(self, count: int, columns: Sequence[str]) -> pa.Table:
         """Return some of the newest rows: the first ones of the last row group that has any."""
         with self._reading(), pq.ParquetFile(self.path) as file:
-            *_, (_, last) = _groups(file, 0, self.rows)
-            batch = next(file.iter_batches(count, row_groups=[last], columns=list(columns)))
+            groups = [group for _, group in _groups(file, 0, self.rows)]
+            if not groups:
+                raise LostSegmentError(self, "it has no rows any more")
+            batch = next(file.iter_batches(count, row_groups=groups[-1:], columns=list(columns)))
         TRAFFIC.add(read=batch.nbytes)
         return _in_micros(pa.Table.from_batches([batch]))
 
