@@ -21,6 +21,7 @@ from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
 from penstock.runtime.group_rows import split
 from penstock.runtime.result_limits import ResultLimits
+from penstock.runtime.rows import window_cache
 from penstock.runtime.rows.segment import ArrivedFiles
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
@@ -186,7 +187,12 @@ def check(case, seed: int, policy: str, variants: int = 1) -> None:
     random = Random(seed)
     case = with_variants(case, random, variants)
     small_blocks = partial(TimeIndexBuilder, random.choice([1, 3, 4096]))
-    with TemporaryDirectory() as folder, patch.object(file_admission, "TimeIndexBuilder", small_blocks):
+    in_memory = random.choice([0, 1000, window_cache.MOST_BYTES])
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(file_admission, "TimeIndexBuilder", small_blocks),
+        patch.object(window_cache, "MOST_BYTES", in_memory),
+    ):
         run(Drive(case, random, policy, Path(folder)), case, random, policy, seed)
 
 

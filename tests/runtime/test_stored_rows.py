@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.language.statements import Column, StreamDef
+from penstock.language.statements import Column, StreamDef, WindowDef
 from penstock.language.types import ColumnType
 from penstock.plan.columns import numbers
 from penstock.runtime import file_admission
@@ -22,12 +22,16 @@ from penstock.runtime.admission import Arrived, admitted
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.file_admission import admitted_files
 from penstock.runtime.queues import Queue
+from penstock.runtime.rows import window_cache
+from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.segment import ArrivedFiles, LostSegmentError
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.runtime.rows.time_order import TimeOrder
+from penstock.runtime.rows.window_cache import WindowCache
 from penstock.runtime.rows.written_segments import SegmentWriter
+from penstock.runtime.stream_log import StreamLog
 from penstock.shedding.drop_box import DropBox
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 
@@ -175,3 +179,49 @@ def test_rows_that_were_taken_go_back_if_the_next_file_is_lost():
     with pytest.raises(LostSegmentError):
         queue.take(math.inf, 100)
     assert (queue.rows, [chunk.number for chunk in queue.chunks]) == (4, [1, 2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_windows_in_files_are_the_same_in_memory(seed):
+    """What resident rows find by key: as rows of the log, and as what a job would read from the files."""
+    random = Random(seed)
+    with TemporaryDirectory() as folder:
+        found, resident = both(random, Path(folder))
+        if found.stored is None:
+            return
+        log = StreamLog(STREAM, [Chunk(found.stored, 1)], next_sequence=found.next_sequence)
+        window = WindowDef(*random.choice([("range", random.randrange(20)), ("rows", random.randrange(1, 20))]))
+        low = random.randrange(-5, 60)
+        high = low + random.randrange(20)
+        keys = {"v": pa.chunked_array([random.sample(range(60), random.randrange(1, 60))], pa.int32())}
+        given = (window, low, high, ["v"], random.choice([0, 0, 110]), random.choice([None, None, 140]))
+        got = log.window(*given, keys)
+        assert not got.stored
+        wanted = StreamLog(STREAM, [Chunk(ResidentRows(resident.rows), 1)]).window(*given, keys)
+        assert got.table.equals(wanted.table)
+        before = TRAFFIC.read
+        assert log.window(*given, keys).table.equals(got.table)
+        assert TRAFFIC.read == before, "the file was read again"
+        assert log.window(*given).stored or not log.window(*given).table.num_rows  # large chunks read files
+        with patch.object(window_cache, "MOST_BYTES", 0):
+            assert len(log.window(*given, keys).stored) == len(log.window(*given).stored)
+
+
+def test_rows_in_memory_are_forgotten_with_their_chunk_and_a_changed_file_is_not_read(tmp_path):
+    rows = pa.table({"v": pa.array([1, 2], pa.int32()), "at": pa.array([5, 6], pa.timestamp("us", "UTC"))})
+    path = tmp_path / "a.parquet"
+    pq.write_table(rows, path)
+    footer = Footer.of(path)
+    names = names_in(footer, STREAM.columns)
+    files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
+    chunk = Chunk(admitted_files(STREAM, files, 0, None, DropBox("s", [(0, 1.0)])).stored, 1)
+    cache = WindowCache()
+    [read] = cache.resident([chunk], [chunk])
+    assert read.table.column("v").to_pylist() == [1, 2]
+    assert len(cache._tables) == 1
+    assert cache.resident([], []) == []
+    assert not cache._tables
+    pq.write_table(rows.slice(0, 1), path)
+    with pytest.raises(LostSegmentError):
+        cache.resident([chunk], [chunk])

@@ -18,6 +18,7 @@ from penstock.runtime.lateness import watermark_of
 from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.rows.row_window import EXPIRES, row_window, stored_near
 from penstock.runtime.rows.stored import StoredRows
+from penstock.runtime.rows.window_cache import WindowCache
 from penstock.shedding.drop_box import DropBox
 
 
@@ -35,6 +36,7 @@ class StreamLog:
     source_watermark: int | None = None
     """The watermark by the source itself, if it knows one: generated streams do, by the clock."""
     ended: bool = False
+    _cache: WindowCache = field(default_factory=WindowCache)
 
     @cached_property
     def box(self) -> DropBox:
@@ -122,10 +124,13 @@ class StreamLog:
         """Return the rows that a row with a time between `low` and `high` can find in the window.
 
         They carry the column ``__x`` if it is a row window. Rows before number `start` and from `end` on do
-        not exist. Resident rows without one of the values that `keys` have for a column are left out.
+        not exist. Resident rows without one of the values that `keys` have for a column are left out. With such
+        keys, rows of not too large files are resident, too.
         """
         back = low - window.size if window.kind == "range" else -math.inf
         chunks = [chunk for chunk in self.chunks if chunk.last_time >= back]
+        if keys:
+            chunks = self._cache.resident(chunks, self.chunks)
         if window.kind == "rows" and any(chunk.is_stored for chunk in chunks):
             return row_window(self, chunks, window.size, low, high, columns, start, end)
         resident = [chunk for chunk in chunks if not chunk.is_stored]
