@@ -153,17 +153,21 @@ def test_a_long_log_is_written_from_its_oldest_chunks_on(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def stored_file(path: Path) -> StoredRows:
+    """Return the rows of a file, all admitted."""
+    footer = Footer.of(path)
+    names = names_in(footer, STREAM.columns)
+    files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
+    return admitted_files(STREAM, files, 0, None).stored
+
+
 def test_a_sample_of_a_file_whose_last_row_group_is_empty(tmp_path):
     table = pa.table({"v": pa.array([1, 2, 3], pa.int32()), "at": pa.array([7, 8, 9], pa.timestamp("us", "UTC"))})
     path = tmp_path / "a.parquet"
     with pq.ParquetWriter(path, table.schema) as writer:
         writer.write_table(table)
         writer.write_table(table.slice(0, 0))
-    footer = Footer.of(path)
-    names = names_in(footer, STREAM.columns)
-    files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
-    stored = admitted_files(STREAM, files, 0, None, DropBox("s", [(0, 1.0)]))
-    assert stored.stored.sample_rows["v"].to_pylist() == [1, 2, 3]
+    assert stored_file(path).sample_rows["v"].to_pylist() == [1, 2, 3]
 
 
 def test_rows_that_were_taken_go_back_if_the_next_file_is_lost():
@@ -212,10 +216,7 @@ def test_rows_in_memory_are_forgotten_with_their_chunk_and_a_changed_file_is_not
     rows = pa.table({"v": pa.array([1, 2], pa.int32()), "at": pa.array([5, 6], pa.timestamp("us", "UTC"))})
     path = tmp_path / "a.parquet"
     pq.write_table(rows, path)
-    footer = Footer.of(path)
-    names = names_in(footer, STREAM.columns)
-    files = ArrivedFiles((segment_of(path, footer, STREAM, names),), 9, names)
-    chunk = Chunk(admitted_files(STREAM, files, 0, None, DropBox("s", [(0, 1.0)])).stored, 1)
+    chunk = Chunk(stored_file(path), 1)
     cache = WindowCache()
     [read] = cache.resident([chunk], [chunk])
     assert read.table.column("v").to_pylist() == [1, 2]

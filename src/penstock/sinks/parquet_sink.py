@@ -4,7 +4,7 @@ import contextlib
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import RLock
@@ -21,7 +21,7 @@ from penstock.runtime.sink import Sink
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
 from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, PartId, Staged, part_name, staged_in
 from penstock.sinks.manifest import Manifest
-from penstock.sinks.parts import KeptTables, read_part
+from penstock.sinks.parts import KeptTables, read_part, rows_in
 from penstock.sinks.publish_batch import Batch, next_batch, read_at_once
 from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
@@ -217,7 +217,7 @@ class ParquetSink(Sink):
         folder = Path(mkdtemp(prefix="split-", dir=self.results_folder()))
         try:
             files = self._splitter([each.path.absolute() for each in batch], folder)
-            if _rows_in(files.values()) != _rows_in(each.path for each in batch):
+            if rows_in(files.values()) != rows_in(each.path for each in batch):
                 return False  # an executor does not share this folder: its files are elsewhere
         except Exception:  # Spark may have ended: the driver can do it
             return False
@@ -279,8 +279,3 @@ class ParquetSink(Sink):
             with contextlib.suppress(Exception):  # the error that ended the run is already reported
                 self.close()
         self._marker.release(ended_well=not self._begun)
-
-
-def _rows_in(files: Iterable[Path]) -> int:
-    """Return how many rows parquet files have, by their footers."""
-    return sum(pq.read_metadata(path).num_rows for path in files)

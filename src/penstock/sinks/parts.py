@@ -1,5 +1,7 @@
 """Parts that are not published yet: their rows, kept in memory for a while or read from their files."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from threading import Lock
 
 import pyarrow as pa
@@ -37,6 +39,11 @@ class KeptTables:
         with self._lock:
             rows = self._tables.pop(part, None)
             self._bytes -= 0 if rows is None else rows.nbytes
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """Return how many rows parquet files have, by their footers."""
+    return sum(int(pq.read_metadata(path).num_rows) for path in files)
 
 
 def read_part(staged: Staged) -> pa.Table:

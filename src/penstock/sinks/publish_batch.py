@@ -38,11 +38,13 @@ def next_batch(staged: Sequence[Staged], queries: int) -> Batch:
 def read_at_once(parts: Sequence[Staged]) -> Iterator[list[Staged]]:
     """Yield parts that the driver can have in memory at a time, in their order."""
     some: list[Staged] = []
+    size = 0
     for part in parts:
-        if sum(each.bytes for each in some) >= BATCH_BYTES:
+        if size >= BATCH_BYTES:
             yield some
-            some = []
+            some, size = [], 0
         some.append(part)
+        size += part.bytes
     yield some
 
 

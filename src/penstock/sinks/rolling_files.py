@@ -164,7 +164,7 @@ def unfinished_in(folder: Path, name: str) -> Path:
 
 def _row_groups(files: Sequence[Path], rows: pa.Table) -> Iterator[pa.Table]:
     """Return the rows of files and then the new rows, in tables of a row group's size."""
-    gathered = [rows.schema.empty_table()]
+    gathered: list[pa.Table] = []
     count = 0
     for table in _tables(files, rows):
         gathered.append(table)

@@ -24,7 +24,7 @@ from penstock.spark.frames import Frames, union
 from penstock.spark.guarded_fetch import guarded, too_many
 from penstock.spark.stored_frames import HIDDEN, arrivals_of, stored_frame
 from penstock.spark.window_joins import WindowJoins
-from penstock.spark.write_results import Counted, write_results
+from penstock.spark.write_results import Counted, observed_values, write_results
 
 
 class JobBuilder:
@@ -264,7 +264,5 @@ class JobBuilder:
 
 def _counted(observation: Observation) -> int | None:
     """Return an observed count; None if Spark optimized the rows away and never computed them."""
-    try:
-        return int(observation.get["n"])
-    except Exception:  # classic raises a Java error, Connect has no such key
-        return None
+    count = observed_values(observation).get("n")
+    return None if count is None else int(count)

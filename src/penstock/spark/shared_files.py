@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from penstock.sinks.parts import rows_in
 from penstock.spark.job_errors import explained
 from penstock.spark.paths import literal_path
 from penstock.spark.session import slots_of
@@ -42,8 +42,7 @@ def can_write(spark: SparkSession, folder: Path) -> bool:
     try:
         tasks = 2 * slots_of(spark)
         spark.range(0, tasks, 1, tasks).write.parquet(str(place / "rows"))
-        seen: int = sum(pq.read_metadata(path).num_rows for path in (place / "rows").glob("part-*.parquet"))
-        return seen == tasks
+        return rows_in((place / "rows").glob("part-*.parquet")) == tasks
     except Exception:  # of any kind: then results are sent to the driver
         return False
     finally:

@@ -124,6 +124,14 @@ def _sums_of_group(rows: DataFrame, files: tuple[Path, ...], counted: "Counted")
     return {each[QUERY]: counted.sums(each) for each in found}
 
 
+def observed_values(observation: Observation) -> Mapping[str, Any]:
+    """Return what was observed; nothing if Spark optimized the rows away and never computed them."""
+    try:
+        return observation.get
+    except Exception:  # classic raises a Java error, Connect has no values
+        return {}
+
+
 class Counted:
     """Counts results by their arrivals: how many have each of a few, or sums over all of them.
 
@@ -152,10 +160,7 @@ class Counted:
 
     def count(self) -> int:
         """Return how many results were observed; 0 if Spark optimized them away, because there can be none."""
-        try:
-            found = self.observation.get
-        except Exception:  # classic raises a Java error
-            return 0
+        found = observed_values(self.observation)
         return sum(int(count) for name, count in found.items() if name == "n" or name[1:].isdigit())
 
     def sums(self, found: Mapping[str, Any]) -> ArrivalSums:
