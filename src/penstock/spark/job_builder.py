@@ -10,6 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from penstock.formats.parquet_scan import RowFilter
+from penstock.formats.row_filter import all_of, any_of, row_filter
 from penstock.language.names import named, quoted
 from penstock.network import Edge
 from penstock.plan.columns import hidden_in, numbers
@@ -25,6 +27,9 @@ from penstock.spark.guarded_fetch import guarded, too_many
 from penstock.spark.stored_frames import HIDDEN, arrivals_of, stored_frame
 from penstock.spark.window_joins import WindowJoins
 from penstock.spark.write_results import Counted, observed_values, write_results
+
+_MOST_FILTERS = 8
+"""Several filters together hardly ever leave few rows."""
 
 
 class JobBuilder:
@@ -171,14 +176,16 @@ class JobBuilder:
         if id(taken) not in self._given:
             edges = [edge for edge, rows in self._work.takes.items() if rows is taken]
             wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
-            of_a_stream = edges[0].source in self._work.plan.network.stream_by_name
-            self._given[id(taken)] = self._read(taken, sorted(wanted), of_a_stream)
+            self._given[id(taken)] = self._read(taken, sorted(wanted), edges)
         return self._given[id(taken)]
 
-    def _read(self, taken: InputRows, wanted: list[str], of_a_stream: bool) -> Rows:
+    def _read(self, taken: InputRows, wanted: list[str], edges: Sequence[Edge]) -> Rows:
         table = taken.table
+        of_a_stream = edges[0].source in self._work.plan.network.stream_by_name
+        filtered = taken.stored and len(edges) <= _MOST_FILTERS
+        where = any_of([self._filter_at(edge) for edge in edges]) if filtered else None
         if table is None:
-            return Rows(self._stored(taken, wanted))
+            return Rows(self._stored(taken, wanted, where))
         names = [name for name in wanted if name in table.column_names]
         if not taken.stored:
             start = time.perf_counter()
@@ -187,12 +194,26 @@ class JobBuilder:
             self._places.handed_over(given.nbytes, time.perf_counter() - start)
             return Rows(frame, origin=Origin(table) if of_a_stream else None)
         resident = self._frames.of(table.select([*names, *HIDDEN]), self._work.partitions)
-        return Rows(union([resident, self._stored(taken, names)]))
+        return Rows(union([resident, self._stored(taken, names, where)]))
 
-    def _stored(self, taken: InputRows, names: list[str]) -> DataFrame:
+    def _filter_at(self, edge: Edge) -> RowFilter | None:
+        """Return a filter of the rows that an entry's selection keeps, if executors can scan files with it."""
+        step = self._work.plan.steps[edge.target]
+        if not isinstance(step, Select):
+            return None
+        kinds = {name: self._work.plan.type_of(edge.source, name) for name in self._work.wanted[edge]}
+        found = [row_filter(each.sql, kinds) for each in step.conditions if not each.late]
+        return all_of([each for each in found if each is not None])
+
+    def _stored(self, taken: InputRows, names: list[str], where: RowFilter | None) -> DataFrame:
         start = time.perf_counter()
         frame = stored_frame(
-            self._frames.spark, taken.stored, names, numbered=self._work.numbered, arrivals=self._arrivals
+            self._frames.spark,
+            taken.stored,
+            names,
+            numbered=self._work.numbered,
+            arrivals=self._arrivals,
+            where=where,
         )
         self._places.planned(time.perf_counter() - start)
         return frame

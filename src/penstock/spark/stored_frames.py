@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.formats.parquet_scan import FilePart, RowFilter
+from penstock.formats.row_filter import renamed
 from penstock.language.names import named, quoted
 from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.admission import time_name
@@ -22,6 +24,7 @@ from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.stored_batch import Span, StoredBatch
 from penstock.shedding.drop_box import keeps_sql
+from penstock.spark.file_scans import ARRIVED, SEQUENCE, can_scan, scanned_frame, scans_of
 from penstock.spark.frames import arrow_frame, union
 from penstock.spark.paths import literal_path
 
@@ -41,14 +44,17 @@ def stored_frame(
     *,
     numbered: bool = True,
     arrivals: Sequence[int] | None = None,
+    where: RowFilter | None = None,
 ) -> DataFrame:
     """Return stored rows of one stream with these columns, their numbers, times and arrivals.
+
+    Rows that do not pass `where` may be left out; the caller filters what is returned again.
 
     Unless `numbered`, the sequence numbers are not needed, and are NULL. With `arrivals`, the place of a row's
     arrival among them stands for it. Then jobs differ in no constant, and Spark need not compile each anew, which
     made a filter of 10 million rows half as fast.
     """
-    reader = _Reader(spark, list(rows), columns, numbered, arrivals=arrivals)
+    reader = _Reader(spark, list(rows), columns, numbered, arrivals=arrivals, where=where)
     return union([reader.read(each) for each in reader.together()])
 
 
@@ -109,8 +115,10 @@ class _Reader:
         numbered: bool,
         window: WindowRows | None = None,
         arrivals: Sequence[int] | None = None,
+        where: RowFilter | None = None,
     ) -> None:
         self._arrivals = arrivals
+        self._where = where
         self._spark = spark
         self._rows = rows
         self._stream = rows[0].batch.stream
@@ -151,23 +159,52 @@ class _Reader:
         """Return the rows of spans with the same names of columns, drop box and, if it matters, arrival."""
         batch, first = spans[0]
         TRAFFIC.add(scans=len(spans))
+        time = batch.names[self._time] if self._time else None
+        scanned = self._scanned(spans)
+        if scanned is not None:
+            return self._numbered_rows(scanned, spans, SEQUENCE, ARRIVED, time)
         frame = self._spark.read.schema(self._schema(batch, own=first.file.segment.numbered)).parquet(
             *(literal_path(span.file.segment.path) for _, span in spans)
         )
-        time = batch.names[self._time] if self._time else None
         if self._window is not None and time is not None and not first.file.segment.numbered:
             frame = frame.filter(_pruning(quoted(time), self._window))
         if first.file.segment.numbered:
             return self._own(frame, spans)
         return self._foreign(frame, spans, time)
 
-    def _schema(self, batch: StoredBatch, *, own: bool) -> str:
-        """Return the columns to read from the files: those that are asked for, and the time."""
+    def _scanned(self, spans: Sequence[tuple[StoredBatch, Span]]) -> DataFrame | None:
+        """Return the rows that pass the filter, scanned by Arrow; None if Spark should read the files."""
+        batch, first = spans[0]
+        if self._where is None or self._window is not None or first.file.segment.numbered:
+            return None
+        types = self._types(batch, own=False)
+        where = renamed(self._where, batch.names)
+        segments = [span.file.segment for _, span in spans]
+        rows = sum(span.rows for _, span in spans)
+        if not can_scan(types, where) or not scans_of(self._spark).pay(segments, rows, where):
+            return None
+        parts = [
+            FilePart(
+                str(span.file.segment.path.absolute()),
+                None,
+                span.first,
+                span.end,
+                span.file.segment.base,
+                self._arrival(each),
+            )
+            for each, span in spans
+        ]
+        return scanned_frame(self._spark, parts, types, where, batch.bytes_per_row)
+
+    def _types(self, batch: StoredBatch, *, own: bool) -> dict[str, str]:
+        """Return the columns to read, by their names in the files: those that are asked for, and the time."""
         wanted = {*self._columns, *({self._time} if self._time and not own else ())}
-        types = {
+        return {
             batch.names[column.name]: column.type.name for column in self._stream.columns if column.name in wanted
         }
-        columns = [f"{quoted(name)} {kind}" for name, kind in types.items()]
+
+    def _schema(self, batch: StoredBatch, *, own: bool) -> str:
+        columns = [f"{quoted(name)} {kind}" for name, kind in self._types(batch, own=own).items()]
         columns += [f"{name} BIGINT" for name in HIDDEN] if own else []
         return ", ".join(columns or ["__none INT"])
 
@@ -201,10 +238,22 @@ class _Reader:
                 conditions = [f"{_ROW} >= {_FIRST} AND {_ROW} < {_END}"]
         for condition in conditions:
             frame = frame.filter(condition)
+        return self._numbered_rows(frame, spans, sequence, arrival, time)
+
+    def _numbered_rows(
+        self,
+        frame: DataFrame,
+        spans: Sequence[tuple[StoredBatch, Span]],
+        sequence: str,
+        arrival: str,
+        time: str | None,
+    ) -> DataFrame:
+        """Return the admitted rows of a frame with the hidden columns, which are computed by SQL."""
+        batch = spans[0][0]
         times = arrival if time is None else f"unix_micros({quoted(time)})"
         hidden = [f"{sequence} AS {seq(0)}", f"{times} AS {TIME}", f"{arrival} AS {ARRIVAL}"]
         frame = frame.selectExpr(*self._named(batch), *hidden)
-        if not clean:
+        if not all(span.is_whole for _, span in spans):
             frame = self._admitted(frame, spans)
         return self._seen(frame)
 

@@ -4,7 +4,7 @@ HOW = (
     "All systems read the same files, in memory where the machine has such a folder, and write parquet. Every "
     "case has a process and a Java of its own; the driver has the same heap in all of them.",
     "A drain takes all files, from the call until all results are committed, in a session that has drained "
-    "the same files six times, or for ten seconds. Penstock then publishes them: results of a group are split by "
+    "the same files twelve times, or for fifteen seconds. Penstock then publishes them: results of a group are split by "
     "query, which the other systems do not do; `ended_s` has the time with it. The time of a case is the median "
     "of its drains; an interval is from the fastest to the slowest. Ratios are of medians, with the 95 % interval "
     "of a bootstrap.",

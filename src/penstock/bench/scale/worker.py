@@ -21,7 +21,7 @@ from penstock.bench.scale.systems import DRAINS, DrainTask, opened_session
 from penstock.bench.scale.usage import CpuSample, FileScans
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 
-WARM_UPS, WARM_UP_S = 6, 10.0
+WARM_UPS, WARM_UP_S = 12, 15.0
 """Drains before any is measured: so many, or as many as there are in these seconds. A drain of 20 million rows
 through one filter takes 1.0 s in a new Java, 0.7 s the sixth time and 0.55 s after some ten."""
 CHECK_S = 600.0
