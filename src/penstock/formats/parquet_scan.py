@@ -70,10 +70,18 @@ def passing(batch: pa.RecordBatch, where: RowFilter) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         found = _COMPARISONS[word](column.dictionary, given[1])
         return found.take(column.indices)
-    found = _COMPARISONS[word](column, given[1])
+    found = _COMPARISONS[word](column, _constant(given[1], column.type))
     if pa.types.is_floating(column.type) and word in (">", ">="):
         return pc.or_kleene(found, pc.is_nan(column))
     return found
+
+
+def _constant(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
+    """Return a constant in the type of a column if it fits: Arrow would convert all of the column."""
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return value
 
 
 def scanned(parts: Sequence[FilePart], scan: Scan) -> Iterator[pa.RecordBatch]:

@@ -4,10 +4,10 @@ HOW = (
     "All systems read the same files, in memory where the machine has such a folder, and write parquet. Every "
     "case has a process and a Java of its own; the driver has the same heap in all of them.",
     "A drain takes all files, from the call until all results are committed, in a session that has drained "
-    "the same files twelve times, or for fifteen seconds. Penstock then publishes them: results of a group are split by "
-    "query, which the other systems do not do; `ended_s` has the time with it. The time of a case is the median "
-    "of its drains; an interval is from the fastest to the slowest. Ratios are of medians, with the 95 % interval "
-    "of a bootstrap.",
+    "the same files twelve times, or for fifteen seconds. Penstock then publishes them: results of a group are "
+    "split by query, which the other systems do not do; `ended_s` has the time with it. The time of a case is the "
+    "median of its drains; an interval is from the fastest to the slowest. Ratios are of medians, with the 95 % "
+    "interval of a bootstrap.",
     "One batch job: Spark reads the files with their schema, filters and writes once. Many filters are a "
     "broadcast join with the table of their constants. A window join is one join on the key and on times at "
     "most a window apart, which is what two RANGE windows of the same length mean.",
