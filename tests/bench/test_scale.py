@@ -46,6 +46,8 @@ def test_a_plan_has_the_sizes_that_were_asked_for():
     assert {(case.input.rows, case.input.file_rows, case.repeat) for case in quick} == {(50_000, 50_000, 2)}
     assert {case.system for case in quick if case.place == "stored"} == {"penstock"}
     assert {case.repeat for case in ScalePlan(["memory"]).cases()} == {1}
+    one = ScalePlan(["filters", "table"], file_rows=[1_000_000], filters=[1]).cases()
+    assert {(case.part, case.queries.count) for case in one} == {("filters", 1), ("table", 1)}
     some = ScalePlan(["filters", "windows"], file_rows=[1_000_000]).cases()
     assert {(case.part, case.input.file_rows) for case in some} == {("filters", 1_000_000), ("windows", 1_000_000)}
 

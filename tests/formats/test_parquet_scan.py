@@ -87,6 +87,20 @@ def test_texts_that_repeat_are_read_as_numbers(tmp_path):
         assert read([part], scan) == [(2999, word, BEGIN, 2999, 0)]
 
 
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_other_types_of_texts(kind, tmp_path):
+    words = [None if place % 5 == 4 else f"w{place % 3}" for place in range(40)]
+    coded = (
+        pa.array(words).dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else pa.array(words, kind)
+    )
+    times = pa.array([BEGIN] * 40, pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"v": range(40), "word": coded, "at": times}), tmp_path / "a.parquet")
+    found = read([FilePart(str(tmp_path / "a.parquet"), None, 0, 40, 0, 0)], scan_of((">", "word", "w0")))
+    assert [row[:2] for row in found] == [
+        (place, word) for place, word in enumerate(words) if word is not None and word > "w0"
+    ]
+
+
 @pytest.mark.parametrize("word", ["=", "<>", "<", "<=", ">", ">="])
 def test_row_groups_are_left_out_only_if_no_row_passes(word, tmp_path):
     """Every constant around the bounds of groups of 10 to 19, 20 to 29 and so on."""

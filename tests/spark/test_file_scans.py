@@ -136,7 +136,7 @@ def test_a_file_that_is_lost(harm, tmp_path, spark, scanning):
 
 
 def test_without_python_workers_spark_reads(tmp_path, spark, scanning, monkeypatch):
-    monkeypatch.setattr(stored_frames, "scans_of", lambda session: FileScans(session))
+    monkeypatch.setattr(stored_frames, "scans_of", lambda session: FileScans())
     monkeypatch.setattr(file_scans, "_workers_start", lambda session: False)
     files_in(tmp_path)
     assert len(drained(tmp_path, spark).results["q"]) == 13
@@ -158,13 +158,13 @@ def test_workers_start_once_they_pay(monkeypatch):
     """Not for few rows, nor for a filter that keeps many, and only when much was read without them."""
     started = []
     monkeypatch.setattr(file_scans, "_workers_start", lambda session: started.append(session) or True)
-    scans = FileScans("session")
+    scans = FileScans()
     where = ("<", "v", 5)
     few = [Sampled(0.01)] * 10
-    assert not any(scans.pay([Sampled(0.2)] * 10, 20_000_000, where) for _ in range(50))
-    assert not any(scans.pay(few, 1000, where) for _ in range(1000))
+    assert not any(scans.pay("session", [Sampled(0.2)] * 10, 20_000_000, where) for _ in range(50))
+    assert not any(scans.pay("session", few, 1000, where) for _ in range(1000))
     assert not started
-    turns = [scans.pay(few, 20_000_000, where) for _ in range(10)]
+    turns = [scans.pay("session", few, 20_000_000, where) for _ in range(10)]
     saved = 20_000_000 * file_scans.SAVED_ROW_S + 10 * file_scans.SAVED_FILE_S
     waited = -(-file_scans.START_S // saved)
     assert turns == [turn >= waited for turn in range(10)]

@@ -90,13 +90,15 @@ def scanned(parts: Sequence[FilePart], scan: Scan) -> Iterator[pa.RecordBatch]:
     An error names the file as Spark's own readers do.
     """
     held: list[pa.RecordBatch] = []
+    rows = 0
     for part in parts:
         try:
             for batch in _scanned(part, scan):
                 held.append(batch)
-                if sum(each.num_rows for each in held) >= scan.batch_rows:
+                rows += batch.num_rows
+                if rows >= scan.batch_rows:
                     yield pa.concat_batches(held)
-                    held = []
+                    held, rows = [], 0
         except (OSError, pa.ArrowException) as error:
             reason = str(error).partition("\n")[0]
             text = f"[FAILED_READ_FILE.ARROW] error while reading file file://{quote(part.path)}. {reason}"
@@ -131,7 +133,7 @@ def _scanned(part: FilePart, scan: Scan) -> Iterator[pa.RecordBatch]:
 def _rows(batch: pa.RecordBatch, place: int, part: FilePart, scan: Scan) -> pa.RecordBatch:
     """Return the rows of a batch that pass; `place` is that of its first row in the file."""
     low, high = max(part.first - place, 0), min(part.end - place, batch.num_rows)
-    batch = batch.slice(low, max(high - low, 0))
+    batch = _without_views(batch.slice(low, max(high - low, 0)))
     places = pc.indices_nonzero(pc.fill_null(passing(batch, scan.where), fill_value=False))
     rows = batch.take(places)
     arrays = [_as(rows.column(name), kind) for name, kind in scan.columns]
@@ -139,6 +141,15 @@ def _rows(batch: pa.RecordBatch, place: int, part: FilePart, scan: Scan) -> pa.R
     arrival = pa.repeat(pa.scalar(part.arrival, pa.int64()), rows.num_rows)
     names = [*(name for name, _ in scan.columns), *scan.hidden]
     return pa.RecordBatch.from_arrays([*arrays, sequence, arrival], names)
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch without string views, of which Arrow cannot take some rows."""
+    if not any(pa.types.is_string_view(field.type) for field in batch.schema):
+        return batch
+    views = [pa.types.is_string_view(column.type) for column in batch.columns]
+    arrays = [each.cast(pa.string()) if view else each for each, view in zip(batch.columns, views, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:

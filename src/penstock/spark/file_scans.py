@@ -55,13 +55,12 @@ _PLAIN = (
 class FileScans:
     """Whether the executors of a session scan files by Arrow, and how much they would have saved so far."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._works: Callable[[], bool] = lambda: _workers_start(spark)
+    def __init__(self) -> None:
         self._ready: bool | None = None
         self._missed_s = 0.0
         self._lock = Lock()
 
-    def pay(self, segments: Sequence[Segment], rows: int, where: RowFilter) -> bool:
+    def pay(self, spark: SparkSession, segments: Sequence[Segment], rows: int, where: RowFilter) -> bool:
         """Whether rows of files should be scanned with a filter, whose columns are named as in the files."""
         if self._ready is False or rows < LEAST_ROWS or _passing_share(segments, where) > MOST_PASSING:
             return False
@@ -70,7 +69,7 @@ class FileScans:
                 if self._missed_s < START_S:
                     self._missed_s += rows * SAVED_ROW_S + len(segments) * SAVED_FILE_S
                     return False
-                self._ready = self._works()
+                self._ready = _workers_start(spark)
             return self._ready
 
 
@@ -79,7 +78,7 @@ _SESSIONS: WeakKeyDictionary[SparkSession, FileScans] = WeakKeyDictionary()
 
 def scans_of(spark: SparkSession) -> FileScans:
     """Return the scans of a session: its Python workers outlive a run."""
-    return _SESSIONS.setdefault(spark, FileScans(spark))
+    return _SESSIONS.setdefault(spark, FileScans())
 
 
 def can_scan(types: Mapping[str, str], where: RowFilter) -> bool:

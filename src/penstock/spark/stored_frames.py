@@ -181,7 +181,7 @@ class _Reader:
         where = renamed(self._where, batch.names)
         segments = [span.file.segment for _, span in spans]
         rows = sum(span.rows for _, span in spans)
-        if not can_scan(types, where) or not scans_of(self._spark).pay(segments, rows, where):
+        if not can_scan(types, where) or not scans_of(self._spark).pay(self._spark, segments, rows, where):
             return None
         parts = [
             FilePart(

@@ -17,6 +17,7 @@ PARTS = {
 """What `--part` can name."""
 
 MILLION = 1_000_000
+FILTERS = (1, 10, 100)
 FILE_ROWS = (10_000, 100_000, MILLION, 5 * MILLION)
 QUICK_FILE_ROWS = (100_000, MILLION)
 FORMATS = ("json", "csv")
@@ -29,7 +30,10 @@ _FORMAT_SHARE = 5
 
 @dataclass(frozen=True)
 class ScalePlan:
-    """What is run: parts, size, repeats, Penstock's setting `rows`, and files of which sizes (all by default)."""
+    """What is run: parts, size, repeats, Penstock's setting `rows`; files of which sizes and how many filters.
+
+    All sizes and all numbers of filters, unless some are given.
+    """
 
     parts: Collection[str]
     quick: bool = False
@@ -37,6 +41,7 @@ class ScalePlan:
     repeat: int | None = None
     place: str | None = None
     file_rows: Collection[int] = ()
+    filters: Collection[int] = ()
 
     @property
     def all_rows(self) -> int:
@@ -46,7 +51,7 @@ class ScalePlan:
     def cases(self) -> list[ScaleCase]:
         """Return the cases in the order in which they run."""
         repeat = self.repeat or (3 if self.quick else 5)
-        found = [case for case in self._cases() if case.part in self.parts]
+        found = [case for case in self._cases() if case.part in self.parts and self._has(case)]
         return [
             replace(
                 case,
@@ -55,6 +60,9 @@ class ScalePlan:
             )
             for case in found
         ]
+
+    def _has(self, case: ScaleCase) -> bool:
+        return case.part != "filters" or not self.filters or case.queries.count in self.filters
 
     def _cases(self) -> Iterator[ScaleCase]:
         for file_rows in self._sizes(QUICK_FILE_ROWS if self.quick else FILE_ROWS):
@@ -95,11 +103,12 @@ def memory_windows(rows: int) -> tuple[int, int]:
 
 
 def _on_files(source: ScaleInput) -> Iterator[ScaleCase]:
-    for count, systems in (
-        (1, ("batch", "each", "penstock")),
-        (10, ("batch", "each", "grouped", "penstock")),
-        (100, ("batch", "grouped", "penstock")),
-    ):
+    systems_of = (
+        ("batch", "each", "penstock"),
+        ("batch", "each", "grouped", "penstock"),
+        ("batch", "grouped", "penstock"),
+    )
+    for count, systems in zip(FILTERS, systems_of, strict=True):
         for system in systems:
             yield ScaleCase("filters", system, QuerySet("filters", count), source)
     for system in ("batch", "each", "penstock"):

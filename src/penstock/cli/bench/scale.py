@@ -43,6 +43,10 @@ def scale(
             help="Only files of so many rows, in the parts filters, table and windows; repeatable.", metavar="N"
         ),
     ] = None,
+    filters: Annotated[
+        list[int] | None,
+        typer.Option(help="Of the part filters only so many: 1, 10 or 100; repeatable.", metavar="N"),
+    ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(help="Measured drains of each case. Default: 5; with --quick 3.", min=1, metavar="N"),
@@ -68,11 +72,11 @@ def scale(
     comparison does not hold or results are wrong, with 2 if the call was wrong.
 
     Examples: `penstock bench scale --quick --report scale.html`;
-    `penstock bench scale --part filters --file-rows 1000000`;
+    `penstock bench scale --part filters --filters 1 --file-rows 1000000 --repeat 10`;
     `penstock bench scale --quick --part windows --master cluster`;
     `penstock bench scale --json | jq '.comparisons[] | {claim, measured, holds}'`
     """
-    from penstock.bench.scale.case_list import FILE_ROWS, PARTS, ScalePlan
+    from penstock.bench.scale.case_list import FILE_ROWS, FILTERS, PARTS, ScalePlan
     from penstock.spark.java import check_java
 
     for each in part or ():
@@ -84,8 +88,11 @@ def scale(
             raise typer.BadParameter(
                 f"there are no files of {count:,} rows; expected one of {sizes}", param_hint="--file-rows"
             )
+    for count in filters or ():
+        if count not in FILTERS:
+            raise typer.BadParameter(f"expected 1, 10 or 100, not {count}", param_hint="--filters")
     check_java()
-    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place, file_rows or ())
+    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place, file_rows or (), filters or ())
     found = _measured(plan, master)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
