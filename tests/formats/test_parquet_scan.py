@@ -127,6 +127,34 @@ def test_row_groups_are_left_out_only_if_no_row_passes(word, tmp_path):
     assert left_out > 40 or word == "<>"
 
 
+def test_long_texts_are_sent_in_parts(tmp_path, monkeypatch):
+    """Also those that a file has once: decoded, they are as long as all their rows."""
+    monkeypatch.setattr(parquet_scan, "_MOST_BYTES", 100_000)
+    words = ["x" * 2000 if place % 3 else "y" for place in range(20_000)]
+    times = pa.array([BEGIN] * 20_000, pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"v": range(20_000), "word": words, "at": times}), tmp_path / "a.parquet")
+    part = FilePart(str(tmp_path / "a.parquet"), None, 0, 20_000, 0, 0)
+    scan = scan_of((">=", "v", 15_000), 1000)
+    assert parquet_scan._repeated(pq.read_metadata(tmp_path / "a.parquet"), scan) == ["word"]
+    batches = list(scanned([part], scan))
+    assert [v for batch in batches for v in batch.column("v").to_pylist()] == list(range(15_000, 20_000))
+    assert [word for batch in batches for word in batch.column("word").to_pylist()] == words[15_000:]
+    assert max(batch.nbytes for batch in batches) < 150_000
+
+
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("full"), pa.ArrowNotImplementedError("no kernel")])
+def test_a_file_is_not_blamed_for_other_errors(error, tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    file_with(path, Random(1), 10, 1)
+
+    def failing(*given):
+        raise error
+
+    monkeypatch.setattr(parquet_scan, "passing", failing)
+    with pytest.raises(type(error)):
+        read([FilePart(str(path), None, 0, 10, 0, 0)], scan_of((">", "v", 1)))
+
+
 def test_a_broken_file_is_named(tmp_path):
     path = tmp_path / "a b%.parquet"
     path.write_bytes(b"PAR1 this is no footer PAR1")

@@ -101,6 +101,23 @@ def test_conditions_that_stay_with_spark(sql):
     assert row_filter(sql, {**KINDS, "at": "TIMESTAMP"}) is None
 
 
+def test_floats_are_compared_as_doubles():
+    """A FLOAT column of a file that is declared DOUBLE: Spark widens its values, and rounds no constant."""
+    values = pa.array([0.1, 0.2, 16777216.0, math.nan, None], pa.float32())
+    batch = pa.RecordBatch.from_arrays([values], ["x"])
+    widened = pa.table({"place": range(5), "x": values.cast(pa.float64())})  # noqa: F841 (DuckDB reads it)
+    for sql in ("x > 0.1", "x <> 0.1", "x = 0.1", "x <= 0.1", "x < 16777217", "x >= 16777217", "x = 0.2"):
+        kept = [place for place, found in enumerate(passing(batch, row_filter(sql, KINDS)).to_pylist()) if found]
+        expected = duckdb.sql(f"SELECT place FROM widened WHERE {sql} ORDER BY place").fetchall()
+        assert kept == [place for (place,) in expected], sql
+
+
+@pytest.mark.parametrize("count", [200, 900])
+def test_long_chains_stay_with_spark(count):
+    """They would take a recursion for every comparison."""
+    assert row_filter(" OR ".join(f"n = {each}" for each in range(count)), KINDS) is None
+
+
 def test_a_part_of_a_condition_is_a_filter_too():
     assert row_filter("n % 2 = 1 AND n > 3 AND word LIKE 'a%'", KINDS) == (">", "n", 3)
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock.spark as ps
+from penstock.formats.parquet_scan import FilePart, Scan, scanned
 from penstock.runtime import write_decision
 from penstock.spark import file_scans, stored_frames
 from penstock.spark.file_scans import FileScans, can_scan
@@ -169,6 +170,21 @@ def test_workers_start_once_they_pay(monkeypatch):
     waited = -(-file_scans.START_S // saved)
     assert turns == [turn >= waited for turn in range(10)]
     assert started == ["session"]
+
+
+def test_files_are_shared_out_by_rows(tmp_path):
+    """Few files by their row groups, those of a task as one part; a file's two parts stay apart."""
+    path = str(tmp_path / "a.parquet")
+    pq.write_table(table_of(100), path, row_group_size=10)
+    parts = [FilePart(path, None, 5, 35, 0, 0), FilePart(path, None, 60, 100, 0, 0)]
+    shares = file_scans._shared_out(parts, 2)
+    assert all(len(share) <= 2 for share in shares)
+    scan = Scan((("v", pa.int32()),), (">=", "v", 0), ("seq", "arrived"), 1000)
+    found = [[v for batch in scanned(share, scan) for v in batch.column("v").to_pylist()] for share in shares]
+    assert sorted(found[0] + found[1]) == [*range(5, 35), *range(60, 100)]
+    assert abs(len(found[0]) - len(found[1])) <= 10
+    many = [FilePart(path, None, 0, 100, 0, number) for number in range(9)]
+    assert sorted(len(share) for share in file_scans._shared_out(many, 2)) == [4, 5]
 
 
 def test_columns_that_scans_leave_to_spark():

@@ -23,6 +23,8 @@ _COMPARISONS = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+_MOST_BYTES = 32 * 1024 * 1024
+"""Batches that are sent together are not larger than this, or are a single one."""
 _REPEATED_BYTES = 3.0
 """A text that takes less on average is a number in a dictionary: it is decoded only where its row passes."""
 
@@ -70,6 +72,8 @@ def passing(batch: pa.RecordBatch, where: RowFilter) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         found = _COMPARISONS[word](column.dictionary, given[1])
         return found.take(column.indices)
+    if pa.types.is_floating(column.type):  # the constant is a DOUBLE, which a FLOAT would round
+        column = column.cast(pa.float64())
     found = _COMPARISONS[word](column, _constant(given[1], column.type))
     if pa.types.is_floating(column.type) and word in (">", ">="):
         return pc.or_kleene(found, pc.is_nan(column))
@@ -77,7 +81,7 @@ def passing(batch: pa.RecordBatch, where: RowFilter) -> pa.Array:
 
 
 def _constant(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
-    """Return a constant in the type of a column if it fits: Arrow would convert all of the column."""
+    """Return a whole number in the type of a column if it fits: Arrow would convert all of the column."""
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, OverflowError):
@@ -85,26 +89,34 @@ def _constant(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
 
 
 def scanned(parts: Sequence[FilePart], scan: Scan) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that pass the filter, several batches together: sending one takes a millisecond.
-
-    An error names the file as Spark's own readers do.
-    """
+    """Yield the rows that pass the filter, several batches together: sending one takes a millisecond."""
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for part in parts:
-        try:
-            for batch in _scanned(part, scan):
-                held.append(batch)
-                rows += batch.num_rows
-                if rows >= scan.batch_rows:
-                    yield pa.concat_batches(held)
-                    held, rows = [], 0
-        except (OSError, pa.ArrowException) as error:
-            reason = str(error).partition("\n")[0]
-            text = f"[FAILED_READ_FILE.ARROW] error while reading file file://{quote(part.path)}. {reason}"
-            raise RuntimeError(text) from error
+        for batch in _read(part, scan):
+            if held and size + batch.nbytes > _MOST_BYTES:
+                yield pa.concat_batches(held)
+                held, rows, size = [], 0, 0
+            held.append(batch)
+            rows += batch.num_rows
+            size += batch.nbytes
+            if rows >= scan.batch_rows:
+                yield pa.concat_batches(held)
+                held, rows, size = [], 0, 0
     if held:
         yield pa.concat_batches(held)
+
+
+def _read(part: FilePart, scan: Scan) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a part that pass; an error of the file names it as Spark's own readers do."""
+    try:
+        yield from _scanned(part, scan)
+    except (MemoryError, pa.ArrowNotImplementedError):
+        raise  # no fault of the file
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        text = f"[FAILED_READ_FILE.ARROW] error while reading file file://{quote(part.path)}. {reason}"
+        raise RuntimeError(text) from error
 
 
 def _scanned(part: FilePart, scan: Scan) -> Iterator[pa.RecordBatch]:
@@ -124,23 +136,32 @@ def _scanned(part: FilePart, scan: Scan) -> Iterator[pa.RecordBatch]:
             if not wanted or place >= part.end or start <= part.first or excluded(metadata, group, scan.where):
                 continue
             for batch in file.iter_batches(scan.batch_rows, row_groups=[group], columns=names, use_threads=False):
-                rows = _rows(batch, place, part, scan)
+                yield from _rows(batch, place, part, scan)
                 place += batch.num_rows
-                if rows.num_rows:
-                    yield rows
 
 
-def _rows(batch: pa.RecordBatch, place: int, part: FilePart, scan: Scan) -> pa.RecordBatch:
-    """Return the rows of a batch that pass; `place` is that of its first row in the file."""
+def _rows(batch: pa.RecordBatch, place: int, part: FilePart, scan: Scan) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a batch that pass; `place` is that of its first row in the file."""
     low, high = max(part.first - place, 0), min(part.end - place, batch.num_rows)
     batch = _without_views(batch.slice(low, max(high - low, 0)))
-    places = pc.indices_nonzero(pc.fill_null(passing(batch, scan.where), fill_value=False))
-    rows = batch.take(places)
-    arrays = [_as(rows.column(name), kind) for name, kind in scan.columns]
-    sequence = pc.add(places.cast(pa.int64()), part.base + place + low)
-    arrival = pa.repeat(pa.scalar(part.arrival, pa.int64()), rows.num_rows)
+    passed = pc.indices_nonzero(pc.fill_null(passing(batch, scan.where), fill_value=False))
     names = [*(name for name, _ in scan.columns), *scan.hidden]
-    return pa.RecordBatch.from_arrays([*arrays, sequence, arrival], names)
+    most = _at_once(batch)
+    for start in range(0, len(passed), most):
+        places = passed.slice(start, most)
+        rows = batch.take(places)
+        arrays = [_as(rows.column(name), kind) for name, kind in scan.columns]
+        sequence = pc.add(places.cast(pa.int64()), part.base + place + low)
+        arrival = pa.repeat(pa.scalar(part.arrival, pa.int64()), rows.num_rows)
+        yield pa.RecordBatch.from_arrays([*arrays, sequence, arrival], names)
+
+
+def _at_once(batch: pa.RecordBatch) -> int:
+    """Return of how many rows the texts that are in dictionaries may be decoded together."""
+    dictionaries = [column.dictionary for column in batch.columns if pa.types.is_dictionary(column.type)]
+    texts = [each for each in dictionaries if pa.types.is_string(each.type) or pa.types.is_large_string(each.type)]
+    longest = sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in texts)
+    return max(_MOST_BYTES // max(longest, 1), 1)
 
 
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

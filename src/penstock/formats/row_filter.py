@@ -33,7 +33,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _MOST_LISTED = 50
-"""Constants of an IN that are compared one by one."""
+"""Constants of an IN that are compared one by one, and ANDs and ORs of a condition."""
 
 
 def row_filter(condition: str, kinds: Mapping[str, str]) -> RowFilter | None:
@@ -49,9 +49,11 @@ def _parsed(condition: str, types: tuple[tuple[str, str], ...]) -> RowFilter | N
     kinds = dict(types)
     try:
         [tree] = DIALECT.parse(condition)
-    except (SqlglotError, ValueError):
+    except (SqlglotError, ValueError, RecursionError):
         return None
-    return None if tree is None else _filter_of(tree, kinds)
+    if tree is None or sum(1 for _ in tree.find_all(exp.Connector)) > _MOST_LISTED:
+        return None
+    return _filter_of(tree, kinds)
 
 
 def renamed(where: RowFilter, names: Mapping[str, str]) -> RowFilter:

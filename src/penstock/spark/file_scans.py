@@ -9,6 +9,7 @@ read many rows this way do it.
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -74,11 +75,13 @@ class FileScans:
 
 
 _SESSIONS: WeakKeyDictionary[SparkSession, FileScans] = WeakKeyDictionary()
+_SESSIONS_LOCK = Lock()
 
 
 def scans_of(spark: SparkSession) -> FileScans:
     """Return the scans of a session: its Python workers outlive a run."""
-    return _SESSIONS.setdefault(spark, FileScans())
+    with _SESSIONS_LOCK:
+        return _SESSIONS.setdefault(spark, FileScans())
 
 
 def can_scan(types: Mapping[str, str], where: RowFilter) -> bool:
@@ -118,15 +121,29 @@ def _task(
 
 def _shared_out(parts: Sequence[FilePart], tasks: int) -> list[list[FilePart]]:
     """Return parts of files for each task, about as many rows for each."""
-    if len(parts) < _FILES_PER_TASK * tasks:
-        parts = [group for part in parts for group in _by_groups(part)]
+    by_groups = len(parts) < _FILES_PER_TASK * tasks
+    # Several parts of one file stay apart: rows between them are not read
+    spans = {
+        group: number
+        for number, part in enumerate(parts)
+        for group in (_by_groups(part) if by_groups else (part,))
+    }
     heap: list[tuple[int, int]] = [(0, task) for task in range(tasks)]
-    found: list[list[FilePart]] = [[] for _ in range(tasks)]
-    for part in sorted(parts, key=lambda part: part.first - part.end):
+    found: list[dict[tuple[str, int], FilePart]] = [{} for _ in range(tasks)]
+    for part in sorted(spans, key=lambda part: part.first - part.end):
         rows, task = heap[0]
-        found[task].append(part)
+        span = part.path, spans[part]
+        found[task][span] = _together(found[task].get(span), part)
         heapq.heapreplace(heap, (rows + part.end - part.first, task))
-    return found
+    return [list(each.values()) for each in found]
+
+
+def _together(before: FilePart | None, part: FilePart) -> FilePart:
+    """Return row groups of the same part of a file as one: each part opens its file and reads the footer."""
+    if before is None or before.groups is None or part.groups is None:
+        return part
+    groups = (*before.groups, *part.groups)
+    return replace(before, groups=groups, first=min(before.first, part.first), end=max(before.end, part.end))
 
 
 def _by_groups(part: FilePart) -> Iterator[FilePart]:
@@ -145,16 +162,18 @@ def _passing_share(segments: Sequence[Segment], where: RowFilter) -> float:
     """Return the share of rows that pass a filter, by samples of some files; 1 if a file cannot be read."""
     count = min(len(segments), _SAMPLED_FILES)
     places = {round(place * (len(segments) - 1) / max(count - 1, 1)) for place in range(count)}
-    seen = kept = 0
     try:
-        for place in places:
-            rows = segments[place].sample(_SAMPLED_ROWS, sorted(columns_of(where)))
-            for batch in rows.to_batches():
-                kept += pc.sum(passing(batch, where)).as_py() or 0
-            seen += rows.num_rows
-    except LostSegmentError:
+        counts = [_sampled(segments[place], where) for place in places]
+    except (LostSegmentError, pa.ArrowException):
         return 1.0  # the job will find out
-    return kept / max(seen, 1)
+    return sum(kept for kept, _ in counts) / max(sum(seen for _, seen in counts), 1)
+
+
+@lru_cache(maxsize=256)
+def _sampled(segment: Segment, where: RowFilter) -> tuple[int, int]:
+    """Return how many rows of a sample pass a filter, and how many there are."""
+    rows = segment.sample(_SAMPLED_ROWS, sorted(columns_of(where)))
+    return sum(pc.sum(passing(batch, where)).as_py() or 0 for batch in rows.to_batches()), rows.num_rows
 
 
 def _workers_start(spark: SparkSession) -> bool:
@@ -166,8 +185,8 @@ def _workers_start(spark: SparkSession) -> bool:
 
         yield from batches
 
-    tasks = slots_of(spark)
     try:
+        tasks = int(spark.sparkContext.defaultParallelism)  # Connect has none: there, Spark shares out the work
         spark.range(0, tasks, 1, tasks).mapInArrow(rows, "id BIGINT").toArrow()
     except Exception:  # of Spark, Java or Python
         return False
