@@ -73,7 +73,7 @@ class DuckBackend:
             raise error
         return self._duck(work)
 
-    def open_source(self, stream):
+    def open_source(self, stream, position=None):
         return self.source
 
     def result_schema(self, query, plan):
@@ -174,7 +174,7 @@ SET chunk_rows = 100;
 class JoinedBackend(DuckBackend):
     """Has a source for each stream."""
 
-    def open_source(self, stream):
+    def open_source(self, stream, position=None):
         return self.source[stream.name]
 
     def result_schema(self, query, plan):

@@ -19,7 +19,7 @@ def ended(tmp_path):
     (tmp_path / "batch=0").mkdir()
     os.utime(tmp_path, (1, 1))
     source = StructuredSource.__new__(StructuredSource)
-    FileSource.__init__(source, stream, context, tmp_path)
+    FileSource.__init__(source, stream, context, None, tmp_path)
     source._landing = tmp_path
     source._query = SimpleNamespace(isActive=False, exception=lambda: None)
     source._list()

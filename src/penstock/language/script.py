@@ -34,11 +34,13 @@ class Script:
     name: str = "script"
     folder: Path = Path()
     """The folder to which relative paths in the script refer."""
+    text: str = field(default="", compare=False, repr=False)
+    """The text from which it was parsed."""
 
     @classmethod
     def parse(cls, text: str, name: str = "script", folder: str | Path = "") -> "Script":
         """Read a script from a string; raise `ScriptError` with line, column and caret where it is wrong."""
-        script = cls(name=name, folder=Path(folder))
+        script = cls(name=name, folder=Path(folder), text=text)
         return script.with_statements(script.read_statements(text))
 
     @classmethod

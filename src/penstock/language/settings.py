@@ -103,6 +103,11 @@ SETTINGS: Mapping[str, tuple[Callable[[Value], Value], str]] = {
         _rows,
         "where rows are: 'resident' in the driver, 'stored' in files that executors read; by default 'auto'",
     ),
+    "commit": (
+        duration,
+        "with --state: how long finished work may wait to be committed with other work; by default '50 ms'",
+    ),
+    "state": (size, "with --state: bytes of rows that the state may hold, such as '20GB'; by default no limit"),
     "chunk_time": (duration, "how long generated and socket rows are collected into one chunk, such as '100 ms'"),
 }
 

@@ -1,7 +1,8 @@
 """`Backend`: what the runtime needs of the machine that runs its jobs. `spark/backend.py` implements it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -31,8 +32,8 @@ class Backend(Protocol):
         """Run some work as one job. Called from several threads."""
         ...
 
-    def open_source(self, stream: StreamDef) -> Source:
-        """Open the source of a stream; raise `RunError` if that is impossible."""
+    def open_source(self, stream: StreamDef, position: Mapping[str, Any] | None = None) -> Source:
+        """Open the source of a stream, at a position if it goes on; raise `RunError` if that is impossible."""
         ...
 
     def result_schema(self, query: QueryDef, plan: Plan) -> pa.Schema:

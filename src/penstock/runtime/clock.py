@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -20,8 +21,8 @@ class Clock(Protocol):
 class WallClock:
     """The machine's clock; it never goes back."""
 
-    def __init__(self) -> None:
-        self._epoch_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+    def __init__(self, not_before_us: int = 0) -> None:
+        self._epoch_us = max(time.time_ns() // 1000, not_before_us) - time.monotonic_ns() // 1000
 
     def now_us(self) -> int:
         """Return microseconds since 1970."""
@@ -30,6 +31,11 @@ class WallClock:
     def wait(self, seconds: float) -> None:
         """Sleep."""
         time.sleep(seconds)
+
+
+def now_text() -> str:
+    """Return the time as files of Penstock have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 class Stopwatch:

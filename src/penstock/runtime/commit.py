@@ -50,11 +50,12 @@ def queue_rows(state: RuntimeState, finished: FinishedJob, recorder: Recorder) -
     for name, table in finished.outcome.rows.items():
         staying = [edge for edge in work.plan.network.out_edges.get(name, ()) if edge not in work.through]
         if staying and table.num_rows:
-            chunk = state.chunk(ResidentRows(table))
+            chunk = state.chunk(name, ResidentRows(table))
             recorder.queued(name, chunk, is_stream=False)
             for edge in chain.from_iterable(map(finished.job.onward, staying)):
                 if edge in state.queues:
                     state.queues[edge].put(chunk)
+                    state.changed.add(edge)
 
 
 def emit_results(

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Mapping
 from statistics import geometric_mean
+from typing import Any
 
 import numpy as np
 import scipy  # its part `optimize` is loaded on first use
@@ -42,6 +43,28 @@ class CostModel:
         """Inputs of operators that have run. The first run measures Spark's compiler more than the rows."""
         self._selectivities: dict[str, float] = {}
         self._chunk_rows = 0.0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what was learnt, as JSON has it."""
+        return {
+            "totals": [self.jobs, self.busy_s, self.jobs_overhead_s, self._chunk_rows],
+            "overheads": [self.setup_s, self.unit_s, self.window_row_s, self.pace],
+            "window_rows": self.window_rows,
+            "recent": list(self._recent),
+            "costs": self._costs,
+            "ran": sorted(self._ran),
+            "selectivities": self._selectivities,
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Continue with what an earlier process learnt."""
+        self.jobs, self.busy_s, self.jobs_overhead_s, self._chunk_rows = snapshot["totals"]
+        self.setup_s, self.unit_s, self.window_row_s, self.pace = snapshot["overheads"]
+        self.window_rows = dict(snapshot["window_rows"])
+        self._recent.extend(tuple(job) for job in snapshot["recent"])
+        self._costs = {name: tuple(costs) for name, costs in snapshot["costs"].items()}
+        self._ran = {(name, place) for name, place in snapshot["ran"]}
+        self._selectivities = dict(snapshot["selectivities"])
 
     def estimate(self) -> None:
         """Estimate c0, b and w from recent jobs, by non-negative least squares of the relative errors.

@@ -1,6 +1,6 @@
 """The engine: a state machine. It is told what happened and says what to run. It has no clock and no Spark."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from penstock.plan.weights import weighed_network
 from penstock.policies import Policy, Service, Unit, policy_named
 from penstock.runtime import join_progress
 from penstock.runtime.admission import Admitted, Arrived, admitted
+from penstock.runtime.change import Change
 from penstock.runtime.chunk import Place
 from penstock.runtime.commit import FinishedJob, emit_results, queue_rows
 from penstock.runtime.cost_model import CostModel
@@ -65,6 +66,8 @@ class Engine:
         self.dispatcher = Dispatcher(self.state, self.costs, self.units, quantum_s)
         self._job_rows = JobRows(self.state, self.units, slots)
         self._segments: SegmentWriter | None = None
+        self.history: list[Change] = []
+        """What was changed since the script began: queries and settings, in order."""
         self.dispatcher.schedule(self.plan.network, self.policy, memory)
 
     # The state, to read -------------------------------------------------------------------------------------
@@ -123,24 +126,58 @@ class Engine:
         plan = self._queries.create(query)
         self.recorder.query_created(query.name)
         self._set_plan(plan)
+        self.history.append(Change.created(self.queries[query.name]))
         return self.queries[query.name]
 
     def drop(self, name: str) -> QueryState:
         """End a query at what has arrived so far; it continues until that is drained."""
-        self._set_plan(self._queries.drop(name))
-        return self.queries[name]
+        state = self.queries[name]
+        if state.status == "running":
+            self._set_plan(self._queries.drop(name))
+            self.history.append(Change.dropped_query(state))
+        return state
 
     def stop(self, name: str, reason: str) -> None:
         """Stop a query at once: it failed."""
         self._set_plan(self._queries.stop(name, reason))
+        self.history.append(Change.stopped(self.queries[name]))
 
     def finish_endings(self) -> list[str]:
         """Remove the dropped queries for which nothing waits any more, and return their names."""
         ended = []
         for name, plan in self._queries.drained():
             self._set_plan(plan)
+            self.history.append(Change("ended", name))
             ended.append(name)
         return ended
+
+    def begin_again(self, script: Script, history: Iterable[Change], queries: Mapping[str, QueryDef]) -> None:
+        """Register the queries of a script, and repeat what was changed since; `queries` were created meanwhile.
+
+        They are given by `Change.key`. The plan is then the same, with the same names of operators.
+        """
+        self.begin(script)
+        for change in history:
+            self.history.append(change)
+            match change.kind:
+                case "create":
+                    query = queries[change.key]
+                    plan = self._queries.create(query, dict(change.starts), dict(change.dropped))
+                    self.recorder.query_created(query.name)
+                case "drop":
+                    plan = self._queries.drop(change.name, dict(change.ends), dict(change.dropped))
+                case "stop":
+                    plan = self._queries.stop(change.name, change.reason)
+                    state = self.queries[change.name]
+                    state.ends, state.dropped_until = dict(change.ends), dict(change.dropped)
+                case "ended":
+                    plan = self._queries.ended(change.name)
+                case _:
+                    continue
+            self.state.plan = plan
+        self.state.set_plan(self.plan)
+        self._reschedule()
+        self.planner.move_to(self.plan)
 
     def end(self, *, drained: bool) -> None:
         """Set the final status of the queries that still run."""
@@ -198,7 +235,7 @@ class Engine:
         if self._segments is not None and passed.stored is not None:
             self._segments.own(passed.stored.segments)
         for place in self._places(log.definition, passed, chunk_rows):
-            chunk = self.state.chunk(place)
+            chunk = self.state.chunk(stream, place)
             self.recorder.queued(stream, chunk, is_stream=True)
             for edge in self.plan.network.out_edges.get(stream, ()):
                 self.state.queues[edge].put(chunk)
@@ -264,6 +301,7 @@ class Engine:
     def commit(self, job: Job, outcome: Outcome, now_us: int, seconds: float) -> list[Emitted]:
         """Take what a job made: rows go to queues, results are returned, everybody learns from it."""
         self.state.in_flight.remove(job)
+        self.state.changed.update(each for edge in job.taken for each in job.onward(edge))
         finished = FinishedJob(job, outcome, now_us, seconds)
         self._job_rows.finished(job, outcome)
         self.costs.record(self.plan.network, outcome, job.rows, seconds, len(job.units))

@@ -1,14 +1,15 @@
 """Arrivals: polls sources that have room, admits their rows, and applies backpressure."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from penstock.language.script import Script
 from penstock.language.statements import StreamDef
+from penstock.runtime.delivery import Delivery
 from penstock.runtime.engine import Engine
 from penstock.runtime.memory_sizes import FILLED, reserved_bytes, room_rows, row_bytes
 from penstock.runtime.options import RunOptions
-from penstock.runtime.sink import Sink
 from penstock.runtime.source import Source
 
 MOST_CHUNKS = 4
@@ -22,21 +23,28 @@ class Intake:
         self,
         engine: Engine,
         options: RunOptions,
-        sinks: Sequence[Sink],
+        delivery: Delivery,
         on_event: Callable[[str], object],
         on_poll: Callable[[], object],
     ) -> None:
         self._engine = engine
         self._options = options
         self._memory = options.memory
-        self._sinks = sinks
+        self._delivery = delivery
         self._on_event = on_event
         self._on_poll = on_poll
         """Called after each batch of rows: one file after another may take many seconds."""
+        self.has_room: Callable[[], bool] = lambda: True
+        """Whether rows may be read at all."""
         self.sources: dict[str, Source] = {}
         self.held: dict[str, bool] = {}
         """Whether each stream is not read for lack of room."""
         self._silent_since: dict[str, int] = {}
+
+    def positions(self, *, whole: bool) -> dict[str, Any]:
+        """Return where later runs go on, by stream; streams whose position did not change are left out."""
+        found = {name: source.position(whole=whole) for name, source in self.sources.items()}
+        return {name: position for name, position in found.items() if position}
 
     def open(self, script: Script, open_source: Callable[[StreamDef], Source]) -> None:
         """Open all sources."""
@@ -76,8 +84,9 @@ class Intake:
     def admit(self, now_us: int) -> bool:
         """Poll every source that has room; return whether rows came."""
         some = False
+        has_room = self.has_room()
         for name in self.sources:
-            most = self._room(name)
+            most = self._room(name) if has_room else 0
             self.held[name] = most < 1
             if most >= 1:
                 some = self._poll(name, most, now_us) or some
@@ -116,8 +125,7 @@ class Intake:
             for text in self._engine.recorder.admitted(name, passed):
                 self._on_event(text)
             if passed.rejected.num_rows:
-                for sink in self._sinks:
-                    sink.reject(name, passed.rejected)
+                self._delivery.reject(name, passed.rejected)
             self._on_poll()
         self._engine.set_watermark(name, source.watermark(now_us), ended=source.ended)
         self._check_silence(name, some, now_us)

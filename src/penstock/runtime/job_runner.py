@@ -1,15 +1,15 @@
 """Jobs in flight: submits what the engine chooses, and commits what has finished."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch
+from penstock.runtime.delivery import Delivery
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.job_failures import JobFailures
 from penstock.runtime.rows.segment import LostSegmentError
-from penstock.runtime.sink import Sink
 from penstock.runtime.work import Outcome, Work
 
 DECIDING_SHARE = 60
@@ -27,7 +27,7 @@ class JobRunner:
         self,
         engine: Engine,
         backend: Backend,
-        sinks: Sequence[Sink],
+        delivery: Delivery,
         clock: Clock,
         in_flight: int,
         on_event: Callable[[str], object],
@@ -35,7 +35,10 @@ class JobRunner:
     ) -> None:
         self._engine = engine
         self._backend = backend
-        self._sinks = sinks
+        self._delivery = delivery
+        self.commit_us = 0
+        """Microseconds from the end of a job until its results are there."""
+        self.last_job_s = LAST_JOB_S
         self._clock = clock
         self._in_flight = in_flight
         self._pool = ThreadPoolExecutor(in_flight, thread_name_prefix="penstock-job")
@@ -92,9 +95,9 @@ class JobRunner:
                 continue
             self.failures.succeeded()
             outcome, seconds = each.result()
-            for emitted in self._engine.commit(job, outcome, self._clock.now_us(), seconds):
-                for sink in self._sinks:
-                    sink.take(emitted)
+            there_us = self._clock.now_us() + self.commit_us
+            for emitted in self._engine.commit(job, outcome, there_us, seconds):
+                self._delivery.take(emitted)
         return bool(finished)
 
     @property
@@ -106,10 +109,10 @@ class JobRunner:
         """Finish the jobs in flight; cancel those that take too long, which stay in flight."""
         try:
             if self._running:
-                finished, late = wait(self._running, timeout=LAST_JOB_S)
+                finished, late = wait(self._running, timeout=self.last_job_s)
                 if late:
                     self._backend.interrupt()
-                    wait(late, timeout=LAST_JOB_S)
+                    wait(late, timeout=self.last_job_s)
                 self.collect(only=finished)
         finally:
             self._pool.shutdown()

@@ -71,7 +71,8 @@ def _earliest_probe(state: RuntimeState, join: str, port: int) -> float:
     """Return the earliest time of a row of a port that may still probe."""
     step = state.plan.join(join)
     waiting = _first_waiting(state, step, join, port)
-    earliest = min(state.streams[step.ports[port].stream].watermark + 1, waiting)
+    log = state.streams[step.ports[port].stream]
+    earliest = min((log.lasting_watermark if log.continues else log.watermark) + 1, waiting)
     return min([earliest, *(job.first_time for job in state.in_flight)])
 
 

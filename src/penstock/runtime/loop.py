@@ -3,15 +3,16 @@
 import gc
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 
 from penstock.errors import PenstockError
 from penstock.language.script import Script
-from penstock.language.statements import QueryDef
+from penstock.language.statements import QueryDef, Statement, StreamDef
 from penstock.runtime.backend import Backend
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
+from penstock.runtime.delivery import Delivery
 from penstock.runtime.engine import Engine
 from penstock.runtime.intake import Intake
 from penstock.runtime.job_runner import JobRunner
@@ -24,6 +25,8 @@ from penstock.runtime.requests import Requests
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.rows.segment import LostSegmentError
 from penstock.runtime.sink import Sink
+from penstock.runtime.source import Source
+from penstock.runtime.store import Store
 from penstock.runtime.summary import Summary, Times, summarize
 from penstock.runtime.summary_refresh import Refresh
 from penstock.runtime.what_if_view import what_if_beside
@@ -34,6 +37,10 @@ _LEARN_US = 1_000_000
 _LENT_S, _LEARNING_SHARE = 0.1, 1 / 400
 """Time for that: a share, and a little more at the beginning, when there is most to learn."""
 _PROGRESS_S = 5.0
+LAST_JOB_OF_STATE_S = 1.5
+"""With a state, a job that takes longer when the run ends is abandoned: the next run does it again."""
+HURRY_S = 1.0
+"""With a state, publishing takes so long at most when a run is stopped: the next run does the rest."""
 
 
 class Runtime:
@@ -47,9 +54,12 @@ class Runtime:
         options: RunOptions,
         listeners: Listeners | None = None,
         clock: Clock | None = None,
+        store: Store | None = None,
     ) -> None:
         self._backend = backend
         self._sinks = sinks
+        self._store = store
+        delivery = Delivery(sinks, store)
         self._options = options
         self._listeners = listeners or Listeners()
         self._clock = clock or WallClock()
@@ -68,11 +78,11 @@ class Runtime:
         self.engine.write_segments_by(backend.segments)
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
         self._intake = Intake(
-            self.engine, options, sinks, on_event, lambda: self._refresh.at(self._clock.now_us())
+            self.engine, options, delivery, on_event, lambda: self._refresh.at(self._clock.now_us())
         )
         self._stopping = threading.Event()
         self._jobs = JobRunner(
-            self.engine, backend, sinks, self._clock, options.in_flight, on_event, self._stopping.is_set
+            self.engine, backend, delivery, self._clock, options.in_flight, on_event, self._stopping.is_set
         )
         self._load = LoadControl(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
@@ -93,6 +103,10 @@ class Runtime:
         self._housekeeping, self._learning = Stopwatch(), Stopwatch()
         self._abandoned = 0
         self._begin_queries(script)
+        if store is not None:
+            store.restore_rows(self.engine, self._listeners.on_stage)
+            self._intake.has_room = store.has_room
+            self._jobs.last_job_s = LAST_JOB_OF_STATE_S
         self._started = self._now = self._learned = self._clock.now_us()
         self._latest = self._summary()
 
@@ -101,13 +115,18 @@ class Runtime:
         count = len(script.queries)
         on_stage = self._listeners.on_stage
         on_stage(f"checking {count:,} {'query' if count == 1 else 'queries'}")
-        self.engine.begin(script)
+        if self._store is None or not self._store.restore_queries(self.engine):
+            self.engine.begin(script)
         told = time.monotonic()
-        for place, query in enumerate(script.queries.values()):
+        for place, query in enumerate(self._live_queries()):
             if time.monotonic() - told > _PROGRESS_S:
                 on_stage(f"checked {place:,} of {count:,} queries")
                 told = time.monotonic()
             self._open_query(query)
+
+    def _live_queries(self) -> list[QueryDef]:
+        """Return the queries that make results; after a restart some may have ended or failed."""
+        return [state.definition for state in self.engine.queries.values() if state.live]
 
     def _open_query(self, query: QueryDef) -> None:
         schema = self._backend.result_schema(query, self.engine.plan)
@@ -127,6 +146,16 @@ class Runtime:
         A query that is created sees the rows that arrive from then on; the message has the sequence numbers.
         """
         return self._requests.add(list(self.script.read_statements(sql))).result(timeout)
+
+    def apply(self, statements: Iterable[Statement]) -> None:
+        """Have statements carried out when the run begins; a statement that fails is reported and left out."""
+        for statement in statements:
+            self._requests.add([statement]).add_done_callback(self._tell_failure)
+
+    def _tell_failure(self, done: "Future[list[str]]") -> None:
+        error = done.exception()
+        if error is not None:
+            self._listeners.on_event(f"change not applied: {error}")
 
     def settle(self) -> "Future[None]":
         """Ask to be told when everything that has arrived by now is drained as far as possible.
@@ -151,21 +180,39 @@ class Runtime:
         # visit them for most of a second.
         gc.freeze()
         try:
-            self._intake.open(self.script, self._backend.open_source)
+            self._intake.open(self.script, self._open_source)
+            if self._store is not None:
+                self._store.begin(self.engine, self._intake.positions, self._sinks, self._clock.now_us())
             self._begin()
             try:
                 self._loop()
             finally:
                 self._shutdown()
-            self._publisher.close()
-            self.engine.end(drained=self._is_done())
-            for sink in self._sinks:
-                sink.close()
+            self._close()
         finally:
             gc.unfreeze()
             self._intake.close(self._backend.errors)
             self._requests.refuse_all()
         return self.update_summary()
+
+    def _open_source(self, stream: StreamDef) -> Source:
+        position = None if self._store is None else self._store.position_of(stream.name)
+        return self._backend.open_source(stream, position)
+
+    def _close(self) -> None:
+        """Make all results visible; with a state, what a later run can do need not be done now."""
+        done = self._is_done()
+        if self._store is not None:
+            self._store.commit(self._clock.now_us())
+            if not done:
+                for sink in self._sinks:
+                    sink.hurry(HURRY_S)
+        self._publisher.close()
+        self.engine.end(drained=done)
+        for sink in self._sinks:
+            sink.close()
+        if self._store is not None:
+            self._store.close(self._clock.now_us())
 
     def _begin(self) -> None:
         self._let_executors_write()
@@ -200,6 +247,7 @@ class Runtime:
                 self._listeners.on_event(f"query {name} ended")
             if (admitted or committed) and self._jobs.has_slot:
                 self._keep_house()
+            self._commit_if_due()
             self._policy_control.sample(self._now)
             self._publisher.publish_if_due(self._now)
             self._refresh.at(self._clock.now_us())
@@ -212,6 +260,12 @@ class Runtime:
                     self._requests.settle(settling)
                 self._idle()
 
+    def _commit_if_due(self) -> None:
+        """With a state, commit what happened: no job takes rows before that."""
+        if self._store is not None:
+            self._store.commit_if_due(self._clock.now_us(), has_slot=self._jobs.has_slot)
+            self._jobs.commit_us = int(self._store.commit_s * 1e6)
+
     def _is_over_time(self) -> bool:
         seconds = self._options.seconds
         return seconds is not None and not self._streams_stopped and self._now - self._started >= seconds * 1e6
@@ -223,6 +277,10 @@ class Runtime:
 
     def _admit_blocked(self) -> bool:
         """If all wait for a stream that has no room, read that one anyway; return whether rows came."""
+        if self._store is not None and not self._store.has_room():
+            if not self._jobs:
+                self._store.make_room(self._now)
+            return False
         blocked = None if self._jobs else self._intake.blocked()
         return blocked is not None and self._intake.admit_blocked(blocked, self._now)
 
@@ -247,7 +305,8 @@ class Runtime:
         """Finish the current jobs, and count the rows that are abandoned."""
         with suppress(PenstockError):
             self._jobs.finish()
-        self._abandoned = self.engine.state.waiting_rows() + self._jobs.rows
+        if self._store is None:
+            self._abandoned = self.engine.state.waiting_rows() + self._jobs.rows
 
     def _keep_house(self) -> None:
         """Release rows, sample memory and load, and now and then let the scheduler learn."""
@@ -280,9 +339,10 @@ class Runtime:
 
     def _summary(self) -> Summary:
         now = self._clock.now_us()
+        before_s = 0.0 if self._store is None else self._store.seconds
         times = Times(
             now_us=now,
-            seconds=max((now - self._started) / 1e6, 1e-6),
+            seconds=max(before_s + (now - self._started) / 1e6, 1e-6),
             deciding_s=self._jobs.deciding.seconds + self._housekeeping.seconds,
             in_flight=self._options.in_flight,
         )

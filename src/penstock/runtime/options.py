@@ -7,7 +7,16 @@ from penstock.language.script import Script
 from penstock.policies import Exhaustive, Limited, Policy, Service, policy_named
 from penstock.qos import Goals
 from penstock.qos.settings import PolicySettings
-from penstock.runtime.defaults import CHUNK_ROWS, CHUNK_US, IN_FLIGHT, MEMORY, POLICY, PUBLISH_US, QUANTUM_US
+from penstock.runtime.defaults import (
+    CHUNK_ROWS,
+    CHUNK_US,
+    COMMIT_US,
+    IN_FLIGHT,
+    MEMORY,
+    POLICY,
+    PUBLISH_US,
+    QUANTUM_US,
+)
 from penstock.runtime.memory_sizes import buffer_bytes, check_memory
 from penstock.runtime.rows.place_choice import RowsSetting
 from penstock.runtime.script_checks import check_script, policy_settings
@@ -41,6 +50,10 @@ class RunOptions:
     """Bytes that one source may read ahead."""
     rows: RowsSetting = "auto"
     """Where rows are."""
+    commit_us: int = COMMIT_US
+    """With a state: how long finished work may wait to be committed with other work."""
+    state_bytes: int | None = None
+    """With a state: bytes of rows that it may hold."""
 
     @classmethod
     def of(
@@ -55,6 +68,7 @@ class RunOptions:
         chunk_rows: int | None = None,
         batch_rows: int | None = None,
         in_flight: int | None = None,
+        publish_us: int = PUBLISH_US,
     ) -> "RunOptions":
         """Return the options of a run; raise if the script cannot run with them. Arguments override settings."""
         check_script(script, policy, drain=drain, seconds=seconds)
@@ -75,11 +89,13 @@ class RunOptions:
             quantum_s=settings.get("quantum", QUANTUM_US) / 1e6,
             in_flight=in_flight or settings.get("in_flight", IN_FLIGHT),
             shed=settings.get("shed", "memory" in settings and not drain),
-            publish_us=settings.get("publish", PUBLISH_US),
+            publish_us=settings.get("publish", publish_us),
             groups=settings.get("groups", True),
             optimize=settings.get("optimize", True),
             buffer_bytes=buffer_bytes(memory, len(script.streams)),
             rows=settings.get("rows", "auto"),
+            commit_us=settings.get("commit", COMMIT_US),
+            state_bytes=settings.get("state"),
         )
         if found.has_memory_limit:
             found.check_memory(script, memory)

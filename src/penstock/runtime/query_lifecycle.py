@@ -18,23 +18,32 @@ class QueryLifecycle:
         self._may_group = may_group
         self._ending: set[str] = set()
 
-    def create(self, query: QueryDef) -> Plan:
-        """Register a query; it sees the rows that arrive from now on."""
+    def create(
+        self, query: QueryDef, starts: dict[str, int] | None = None, dropped_before: dict[str, int] | None = None
+    ) -> Plan:
+        """Register a query; it sees the rows that arrive from now on, or from `starts` on."""
         known = self._state.queries.get(query.name)
         if known is not None and known.live:
             raise RunError(f"query {query.name} is running already")
-        names = [item.relation.name for item in query.streams]
-        starts = {name: self._state.streams[name].next_sequence for name in names}
+        if starts is None:
+            names = [item.relation.name for item in query.streams]
+            starts = {name: self._state.streams[name].next_sequence for name in names}
         plan = self._state.plan.with_query(query, starts, self._may_group)
-        self._state.queries[query.name] = QueryState(query, starts, dropped_before=self._dropped(starts))
+        dropped = self._dropped(starts) if dropped_before is None else dropped_before
+        self._state.queries[query.name] = QueryState(query, starts, dropped_before=dropped)
         return plan
 
-    def drop(self, name: str) -> Plan:
-        """End a query at what has arrived so far; it continues until that is drained."""
+    def drop(
+        self, name: str, ends: dict[str, int] | None = None, dropped_until: dict[str, int] | None = None
+    ) -> Plan:
+        """End a query at what has arrived so far, or at `ends`; it continues until that is drained."""
         state = self._state.queries[name]
         if state.status != "running":
             return self._state.plan
-        ends = self._set_ends(state)
+        if ends is None:
+            ends = self._set_ends(state)
+        else:
+            state.ends, state.dropped_until = ends, dropped_until
         state.status = "ending"
         self._ending.add(name)
         plan, copied = self._state.plan.with_ending(name, state.starts, ends)
@@ -49,13 +58,16 @@ class QueryLifecycle:
         self._set_ends(state)
         return self._removed(name)
 
+    def ended(self, name: str) -> Plan:
+        """End a dropped query for which nothing waits any more."""
+        self._state.queries[name].status = "ended"
+        return self._removed(name)
+
     def drained(self) -> Iterable[tuple[str, Plan]]:
         """End the dropped queries for which nothing waits any more; yield each with the plan without it."""
         for name in sorted(self._ending):
-            state = self._state.queries[name]
-            if not self._waits_for(state):
-                state.status = "ended"
-                yield name, self._removed(name)
+            if not self._waits_for(self._state.queries[name]):
+                yield name, self.ended(name)
 
     def end(self, *, drained: bool) -> None:
         """Set the final status of the queries that still run."""

@@ -3,10 +3,10 @@
 It is told of every admitted chunk and of every finished job, and keeps sums, not rows.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,14 @@ class Arrival(NamedTuple):
     mean_s: float
 
 
+class CountedResults(NamedTuple):
+    """Results of queries, and of each: count, sum, sum of squares and maximum of the responses; their T."""
+
+    queries: Sequence[str]
+    sums: Sequence[Sequence[float]]
+    ideal_s: float
+
+
 class Recorder:
     """Counts for each stream, query and operator since the run began, and for the current interval.
 
@@ -124,6 +132,8 @@ class Recorder:
         """Rows admitted in the current interval."""
         self.weights: Mapping[str, float] = {}
         self._listeners: list[Callable[[Arrival], object]] = []
+        self.on_results: Callable[[CountedResults], object] | None = None
+        """Told of all results that are counted."""
         self._held_total, self._held_samples = 0.0, 0
         self._work: dict[str, OperatorWork] = {}
         self._since = self._held_since = self._held = 0.0
@@ -219,6 +229,8 @@ class Recorder:
         """Count results of a query: their number, and sum, sum of squares and maximum of their responses."""
         count, total, squares, most = sums
         self.queries[query].add(count, total, squares, most, ideal_s)
+        if self.on_results is not None:
+            self.on_results(CountedResults((query,), ((count, total, squares, most),), ideal_s))
         weight = self.weights.get(query, 1.0)
         if weight > 0:
             self._results.add(weight * count, weight * total, weight * squares, most, ideal_s)
@@ -236,6 +248,10 @@ class Recorder:
             statistics.add(
                 int(counts[number]), float(totals[number]), float(squares[number]), float(most[number]), ideal_s
             )
+        if self.on_results is not None:
+            names = tuple(group.names[number] for number in found.tolist())
+            sums = np.stack([counts, totals, squares, most])[:, found].T
+            self.on_results(CountedResults(names, sums.tolist(), ideal_s))
         weights = np.array([self.weights.get(group.names[number], 1.0) for number in found.tolist()])
         found, weights = found[weights > 0], weights[weights > 0]
         if len(found):
@@ -246,6 +262,39 @@ class Recorder:
                 float(most[found].max()),
                 ideal_s,
             )
+
+    # Snapshots ----------------------------------------------------------------------------------------------
+
+    def stream_snapshot(self, stream: str) -> list[Any]:
+        """Return the counts of a stream, as JSON has them."""
+        counts = self.streams[stream]
+        return [counts.rows, counts.kept, counts.bytes, counts.lost, counts.rejections.snapshot()]
+
+    def restore_stream(self, stream: str, snapshot: list[Any]) -> None:
+        """Continue with the counts of an earlier process."""
+        counts = self.streams[stream]
+        counts.rows, counts.kept, counts.bytes, counts.lost, rejections = snapshot
+        counts.rejections.restore(rejections)
+
+    def query_snapshots(self) -> dict[str, list[list[float]]]:
+        """Return the response and the slowdown of each query that has results."""
+        found = self.queries.items()
+        return {
+            name: [list(astuple(each.response)), list(astuple(each.slowdown))]
+            for name, each in found
+            if each.response.count
+        }
+
+    def restore_query(self, query: str, snapshot: list[list[float]]) -> None:
+        """Continue with the response and the slowdown of an earlier process."""
+        response, slowdown = snapshot
+        self.queries[query] = ResultStatistics(Moments(*response), Moments(*slowdown))
+
+    def restore_results(self, results: CountedResults) -> None:
+        """Count results of an earlier process."""
+        for query, sums in zip(results.queries, results.sums, strict=True):
+            count, total, squares, most = sums
+            self.queries[query].add(count, total, squares, most, results.ideal_s)
 
     # Reports ------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +33,15 @@ class Rejections:
         self.malformed = 0
         self._stream = stream
         self._reasons: dict[tuple[str, str], Reason] = {}
+
+    def snapshot(self) -> list[Any]:
+        """Return the counts, as JSON has them."""
+        return [self.late, self.malformed, [[key, astuple(reason)] for (_, key), reason in self._reasons.items()]]
+
+    def restore(self, snapshot: list[Any]) -> None:
+        """Continue with earlier counts."""
+        self.late, self.malformed, reasons = snapshot
+        self._reasons = {(reason[0], key): Reason(*reason) for key, reason in reasons}
 
     def take(self, rejected: pa.Table) -> list[str]:
         """Count rows, and return messages about the first reason of each kind."""

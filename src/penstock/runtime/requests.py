@@ -10,6 +10,7 @@ from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.qos.settings import SETTINGS as POLICY_SETTINGS
+from penstock.runtime.change import Change
 from penstock.runtime.engine import Engine
 from penstock.runtime.policy_control import PolicyControl
 
@@ -141,10 +142,16 @@ class Requests:
         if name is None or name not in self.script.queries:
             raise RunError(f"there is no running query {statement.name!r} to drop")
         if not self._engine.queries[name].live:
+            self._engine.history.append(Change("forget", name))
             return f"query {name} had stopped already"
         return f"query {name} ends before {_places(self._engine.drop(name).ends or {})}"
 
     def _set(self, setting: Setting) -> str:
+        message = self._applied(setting)
+        self._engine.history.append(Change("set", setting.name, value=setting.value))
+        return message
+
+    def _applied(self, setting: Setting) -> str:
         if setting.name == "memory":
             return self._limits.set_memory(setting.value)
         if setting.name == "shed":

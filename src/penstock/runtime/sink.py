@@ -1,6 +1,8 @@
 """`Sink`: the base of all places for results."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,6 +48,42 @@ class Sink:
             self.emit_group(emitted.name, emitted.rows)
         else:
             self.emit(emitted.name, emitted.rows)
+
+    # With a state, results are prepared, committed by a journal entry, and then revealed. ---------------------
+
+    is_durable = False
+    """Whether results can be prepared, and stay hidden until they are revealed."""
+    redelivers = False
+    """Whether results that were handed over, but perhaps not taken, should be handed over again after a crash."""
+    batch: int | None = None
+    """With a state: the number of the results that are handed over."""
+
+    def recover(self, position: Mapping[str, Any], pending: list[list[str]]) -> list[str]:
+        """Finish what an earlier process committed, undo what it did not; return what should be said about it."""
+        return []
+
+    def keep_for(self, check: Callable[[], object]) -> None:
+        """Begin to work for a state. `check` raises if another process has taken it over."""
+
+    def prepare(self, emitted: Emitted) -> list[list[str]]:
+        """Write results durably, but hidden; return what `reveal` needs, as JSON has it."""
+        return []
+
+    def flush(self) -> None:
+        """Make rejected rows and the names of prepared files durable."""
+
+    def reveal(self, files: list[list[str]]) -> None:
+        """Make prepared results visible; they are committed."""
+
+    def flush_names(self) -> None:
+        """Make durable what was revealed."""
+
+    def position(self) -> dict[str, Any]:
+        """Return what the sink must know to go on, as JSON has it."""
+        return {}
+
+    def hurry(self, seconds: float) -> None:
+        """Finish `close` within this time, if a later run can do the rest."""
 
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Take rejected rows of a stream, with the reasons."""

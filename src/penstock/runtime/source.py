@@ -1,7 +1,7 @@
 """`Source`: what every source of rows has."""
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.runtime.admission import Arrived
 from penstock.runtime.rows.segment import ArrivedFiles
@@ -30,6 +30,13 @@ class Source(Protocol):
     @property
     def held_bytes(self) -> int:
         """Bytes read ahead and not polled yet, at most `buffer_bytes`."""
+        ...
+
+    def position(self, *, whole: bool) -> dict[str, Any]:
+        """Return where a later run goes on after the rows that were polled, as JSON has it.
+
+        If it is not the whole position, lists have what is new since the last call, under names that end in +.
+        """
         ...
 
     def stop(self, now_us: int) -> None:

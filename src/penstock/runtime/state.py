@@ -31,14 +31,21 @@ class RuntimeState:
         """Streams that have been silent too long to hold others back (`idle`)."""
         self._sent: dict[str, list[Queue]] = {}
         """The queues that a stream or an operator sends its rows to."""
-        self._chunks = 0
+        self.chunks = 0
+        """How many chunks there have been; the number of the latest."""
         self.lost: set[Segment] = set()
         """Files that were lost before all queries had read them."""
+        self.fresh: list[tuple[str, Chunk]] | None = None
+        """New chunks with their sources, if somebody keeps them, who empties the list."""
+        self.changed: set[Edge] = set()
+        """The edges whose queues changed for good since somebody who keeps them emptied this set."""
 
     def set_plan(self, plan: Plan) -> None:
         """Continue with another network; queues of edges that remain keep their rows."""
         self.plan = plan
-        self.queues = {edge: self.queues.get(edge) or Queue() for edge in plan.network.edges}
+        known = self.queues
+        self.queues = {edge: known.get(edge) or Queue() for edge in plan.network.edges}
+        self.changed.update(edge for edge in self.queues if edge not in known)
         self.wanted = plan.wanted()
         self._sent = {
             name: [self.queues[edge] for edge in edges] for name, edges in plan.network.out_edges.items() if edges
@@ -49,14 +56,18 @@ class RuntimeState:
                 for port, each in enumerate(step.ports):
                     self.windows.setdefault(each.stream, []).append((name, port))
 
-    def chunk(self, place: Place) -> Chunk:
-        """Return rows as the next chunk."""
-        self._chunks += 1
-        return Chunk(place, self._chunks)
+    def chunk(self, source: str, place: Place) -> Chunk:
+        """Return rows of a stream or an operator as the next chunk."""
+        self.chunks += 1
+        chunk = Chunk(place, self.chunks)
+        if self.fresh is not None:
+            self.fresh.append((source, chunk))
+        return chunk
 
     def copy_queue(self, old: Edge, new: Edge) -> None:
         """Give an edge the rows of another, also those that jobs in flight will return."""
-        self.queues[new] = self.queues[old].copy()
+        self.queues[new] = self.queues[old].copy() if old in self.queues else Queue()
+        self.changed.add(new)
         for job in self.in_flight:
             job.copies.setdefault(old, []).append(new)
 
@@ -71,6 +82,7 @@ class RuntimeState:
 
     def remove_files(self, lost: Set[Segment]) -> None:
         """Remove the rows of lost files from queues and logs."""
+        self.changed.update(self.queues)
         for queue in self.queues.values():
             queue.remove(lost)
         for log in self.streams.values():

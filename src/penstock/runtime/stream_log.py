@@ -36,6 +36,8 @@ class StreamLog:
     source_watermark: int | None = None
     """The watermark by the source itself, if it knows one: generated streams do, by the clock."""
     ended: bool = False
+    continues: bool = False
+    """Whether a later run may continue a stream that has ended: its windows are kept for that."""
     _cache: WindowCache = field(default_factory=WindowCache)
 
     @cached_property
@@ -51,8 +53,11 @@ class StreamLog:
     @property
     def watermark(self) -> float:
         """No later row will have a time at or before this."""
-        if self.ended:
-            return math.inf
+        return math.inf if self.ended else self.lasting_watermark
+
+    @property
+    def lasting_watermark(self) -> float:
+        """The watermark as if the stream had not ended."""
         known = -math.inf if self.source_watermark is None else self.source_watermark
         if self.newest is None or self.source_watermark is not None:
             return known

@@ -14,7 +14,7 @@ from penstock.sinks.schemas import columns_of
 _SHOWN = 5
 
 
-def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool) -> None:
+def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool, force: bool = False) -> None:
     """Raise an error that says what a folder holds and what can be done, unless a run may write to it."""
     if overwrite and append:
         raise RunError("results are appended or overwritten, not both")
@@ -25,7 +25,8 @@ def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool)
             f"{out} holds results without a manifest, written by an older Penstock: choose another folder, or "
             "remove them yourself. penstock.read can read them"
         )
-    marker.check_free()
+    if not force:
+        marker.check_free()
     manifest = Manifest.read(out)
     if not manifest.runs or overwrite or append:
         return

@@ -1,12 +1,14 @@
 """The manifest of an output folder: the runs and the queries whose results are in it."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from penstock.sinks.folder_layout import MANIFEST
+from penstock.storage.files import flush_folder
 
 
 @dataclass
@@ -17,6 +19,8 @@ class Manifest:
     runs: int = 0
     queries: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The types of the columns by name, for each query."""
+    states: dict[int, str] = field(default_factory=dict)
+    """The state that a run belongs to, by the number of the run."""
 
     @classmethod
     def read(cls, out: Path) -> Self:
@@ -32,16 +36,21 @@ class Manifest:
             except ValueError:
                 continue  # a crash cut it off
             found.runs = entry.get("run", found.runs)
+            if "state" in entry:
+                found.states[found.runs] = entry["state"]
             if _is_plain(entry.get("query", "")):
                 found.queries[entry["query"]] = entry["columns"]
         return found
 
-    def begin(self, started: str) -> None:
-        """Record the start of a run."""
+    def begin(self, started: str, state: str | None = None) -> None:
+        """Record the start of a run, and the state that it belongs to. The number of a run is durable."""
         if self.runs:
             self._append_text("\n")  # a crash may have cut the last line off
         self.runs += 1
-        self._append({"run": self.runs, "started": started})
+        self._append({"run": self.runs, "started": started} | ({"state": state} if state else {}))
+        if state is not None:
+            self.states[self.runs] = state
+        flush_folder(self.path.parent)
 
     def add(self, queries: Mapping[str, Mapping[str, str]]) -> None:
         """Record queries with their columns, before their folders are created."""
@@ -55,6 +64,8 @@ class Manifest:
     def _append_text(self, text: str) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _is_plain(name: str) -> bool:

@@ -1,6 +1,8 @@
 """The sink that writes parquet files. `folder_layout` has the folder, `rolling_files` the growth of files."""
 
 import contextlib
+import math
+import os
 import shutil
 import time
 from collections import defaultdict
@@ -8,16 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import RLock
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.errors import RunError
 from penstock.language.settings import Roll
+from penstock.runtime.clock import now_text
 from penstock.runtime.group_rows import split
+from penstock.runtime.job import Emitted
 from penstock.runtime.rejections import rejected_lines
 from penstock.runtime.rows.written import WrittenResults
 from penstock.runtime.sink import Sink
+from penstock.sinks.durable_parts import recover, reveal
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
 from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, PartId, Staged, part_name, staged_in
 from penstock.sinks.manifest import Manifest
@@ -25,8 +31,10 @@ from penstock.sinks.parts import KeptTables, read_part, rows_in
 from penstock.sinks.publish_batch import Batch, next_batch, read_at_once
 from penstock.sinks.removal import remove_results, remove_staging, remove_unfinished
 from penstock.sinks.rolling_files import RollingFiles, unfinished_in
-from penstock.sinks.run_marker import RunMarker, now
+from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
+from penstock.storage.faults import reached
+from penstock.storage.files import flush_file, flush_folders
 
 Splitter = Callable[[Sequence[Path], Path], Mapping[str, Path]]
 """Splits files of a group by query, into a folder; returns one file for each query that has rows."""
@@ -45,9 +53,26 @@ class ParquetSink(Sink):
     takes_files = True
 
     def __init__(
-        self, folder: str | Path, *, overwrite: bool = False, append: bool = False, roll: str | None = None
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        append: bool = False,
+        roll: str | None = None,
+        state: str | None = None,
+        goes_on: bool = False,
+        take_over: bool = False,
     ) -> None:
         self._folder = Path(folder)
+        self.is_durable = state is not None
+        self._state, self._goes_on, self._take_over = state, goes_on, take_over
+        """The state that the results belong to. Then published files never change."""
+        self._check: Callable[[], object] = lambda: None
+        self._unnamed: set[Path] = set()
+        """Folders in which names changed that are not durable yet."""
+        self._rejected: dict[str, int] = {}
+        """Bytes of this run's rejected rows, by stream."""
+        self._publish_until = math.inf
         self._overwrite, self._append = overwrite, append
         self._roll = Roll() if roll is None else Roll.of(roll)
         self._schemas = Schemas()
@@ -63,8 +88,22 @@ class ParquetSink(Sink):
     def _inspect(self) -> None:
         """Read what is in the folder, and check that this run may write to it."""
         with self._os_errors():
-            check_usable(self._folder, self._marker, overwrite=self._overwrite, append=self._append)
             self._manifest = Manifest.read(self._folder)
+            goes_on = self._state is not None and self._state in self._manifest.states.values()
+            if self._goes_on and not goes_on:
+                raise RunError(
+                    f"{self._folder} does not hold the results of this state: name the folder that does (--out), "
+                    "or begin a new state"
+                )
+            if goes_on and self._overwrite:
+                raise RunError(f"{self._folder} has the results of the state: begin a new state to overwrite them")
+            check_usable(
+                self._folder,
+                self._marker,
+                overwrite=self._overwrite,
+                append=self._append or goes_on,
+                force=self._take_over,
+            )
             self._folders = QueryFolders(self._folder, self._manifest, overwrite=self._overwrite)
             self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -75,12 +114,103 @@ class ParquetSink(Sink):
         except OSError as error:
             raise RunError(f"results cannot be written to {self._folder}: {error.strerror or error}") from error
 
+    # With a state -------------------------------------------------------------------------------------------
+
+    def recover(self, position: Mapping[str, Any], pending: list[list[str]]) -> list[str]:
+        """Finish what an earlier process committed, and undo what it did not; return what should be said."""
+        assert self._state is not None
+        with self._os_errors():
+            return recover(self._folder, self._manifest, self._state, position, pending)
+
+    def keep_for(self, check: Callable[[], object]) -> None:
+        """Begin the run in the manifest: then its number is known."""
+        self._check = check
+        with self._os_errors():
+            self._begin()
+
+    def prepare(self, emitted: Emitted) -> list[list[str]]:
+        """Write results durably, but hidden; return their hidden names and their places."""
+        with self._os_errors():
+            if emitted.written is not None:
+                return self._prepare_files(emitted.name, emitted.written, of_group=emitted.of_group)
+            if emitted.of_group:
+                return self._prepare_rows(
+                    f"{GROUPS}/{emitted.name}", fitted(emitted.rows, plain(emitted.rows.schema))
+                )
+            return self._prepare_rows(f"{RECENT}/{emitted.name}", self._schemas.fitted(emitted.name, emitted.rows))
+
+    def _prepare_rows(self, place: str, rows: pa.Table) -> list[list[str]]:
+        reached("results.before")
+        part = self._next_part()
+        unfinished = self._hidden(part)
+        pq.write_table(rows, unfinished)
+        reached("results.written")
+        flush_file(unfinished)
+        self._unnamed.add(unfinished.parent)
+        self._kept_tables.add(part, rows)
+        return [[str(unfinished.relative_to(self._folder)), f"{place}/{part_name(part)}"]]
+
+    def _prepare_files(self, name: str, written: WrittenResults, *, of_group: bool) -> list[list[str]]:
+        found = []
+        for path in written.files:
+            part = self._next_part()
+            hidden = self._hidden(part)
+            flush_file(path)
+            path.rename(hidden)
+            place = f"{GROUPS if of_group else RECENT}/{name}/{part_name(part)}"
+            found.append([str(hidden.relative_to(self._folder)), place])
+        written.remove_folder()
+        self._unnamed.add(self._folder / WRITING)
+        return found
+
+    def _hidden(self, part: PartId) -> Path:
+        return unfinished_in(self._folder / WRITING, f"part-new-{part[0]}-{part[1]}.parquet")
+
+    def _next_part(self) -> PartId:
+        self._number += 1
+        return self._manifest.runs, self._number
+
+    def flush(self) -> None:
+        """Make rejected rows and the names of prepared files durable."""
+        if self._unnamed:
+            self.flush_names()
+            reached("results.flushed")
+
+    def reveal(self, files: list[list[str]]) -> None:
+        """Rename prepared files to their places."""
+        with self._os_errors():
+            self._unnamed |= reveal(self._folder, files)
+        reached("reveal.after")
+
+    def flush_names(self) -> None:
+        """Make durable what was revealed."""
+        folders, self._unnamed = self._unnamed, set()
+        with self._os_errors():
+            flush_folders(folders)
+
+    def position(self) -> dict[str, Any]:
+        """Return the last part, and how long the files of rejected rows are."""
+        folder = str(self._folder.absolute())
+        return {
+            "folder": folder,
+            "run": self._manifest.runs,
+            "part": self._number,
+            "rejected": dict(self._rejected),
+        }
+
+    def hurry(self, seconds: float) -> None:
+        """Publish no longer than this when the run ends: the next run does the rest."""
+        if self.is_durable:
+            self._publish_until = time.monotonic() + seconds
+
+    # Queries and results ------------------------------------------------------------------------------------
+
     def open(self, query: str, schema: pa.Schema) -> None:
         """Add a query; raise an error if it can have no folder, or if its columns differ from earlier results."""
         with self._lock, self._os_errors():
             if not self._opened:
                 self._inspect()  # again: another run may have written while Spark started
-                self._marker.take()
+                self._marker.take(force=self._take_over)
                 self._opened = True
             self._folders.claim(query)
             if self._begun or not self._overwrite:
@@ -98,7 +228,7 @@ class ParquetSink(Sink):
                 remove_results(self._folder, self._manifest)
                 self._manifest = Manifest.read(self._folder)
             remove_unfinished(self._folder)
-            self._manifest.begin(now())
+            self._manifest.begin(now_text(), self._state)
             self._manifest.add({query: columns_of(self._schemas[query]) for query in self._schemas})
             self._begun = True
 
@@ -138,6 +268,13 @@ class ParquetSink(Sink):
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / f"rows-{self._manifest.runs:04d}.json").open("a", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in rejected_lines(rows))
+                if self.is_durable:
+                    file.flush()
+                    reached("rejected.written")
+                    os.fsync(file.fileno())
+                    self._rejected[stream] = file.tell()
+                    self._unnamed.add(folder)
+                    reached("rejected.flushed")
 
     def _stage(self, place: str, rows: pa.Table) -> None:
         with self._os_errors():
@@ -172,7 +309,9 @@ class ParquetSink(Sink):
         if staged and not self._places:
             for place in list(self._manifest.queries):  # a query may be created meanwhile
                 self._rolled(place)
-        while staged:
+        while staged and time.monotonic() < self._publish_until:
+            self._check()
+            reached("publish.before")
             batch = self._next_batch(staged)
             self._publish(batch)
             staged = staged[len(batch.parts) :]
@@ -209,6 +348,7 @@ class ParquetSink(Sink):
         for each in parts:
             each.path.unlink()
             self._kept_tables.drop(each.part)
+        reached("publish.removed")
 
     def _split(self, batch: Sequence[Staged], until: PartId) -> bool:
         """Let executors split the results of a group by query; return whether that worked."""
@@ -248,7 +388,7 @@ class ParquetSink(Sink):
 
     def _rolled(self, place: str) -> RollingFiles:
         if place not in self._places:
-            self._places[place] = RollingFiles(self._folder, place, self._roll, time.time)
+            self._places[place] = RollingFiles(self._folder, place, self._roll, time.time, durable=self.is_durable)
         return self._places[place]
 
     def _schema(self, place: str) -> pa.Schema | None:
@@ -259,18 +399,21 @@ class ParquetSink(Sink):
         """Publish everything and merge small files; a query without results gets an empty file."""
         if self._ended:
             return
+        self._check()
         self.publish()
         with self._publishing, self._os_errors():
+            published = not staged_in(self._folder)
             for query in self._schemas:
-                if self._rolled(query).is_empty:
+                if published and self._rolled(query).is_empty:
                     self._rolled(query).add(
                         self._schemas[query].empty_table(), (self._manifest.runs, self._number)
                     )
             for rolled in self._places.values():
                 rolled.compact()
-            remove_unfinished(self._folder)
+            if not self.is_durable:  # what was committed and not revealed is there, too
+                remove_unfinished(self._folder)
             remove_staging(self._folder)
-            self._marker.release(ended_well=True)
+            self._marker.release(ended_well=published)
         self._ended = True
 
     def release(self) -> None:

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from penstock.language.settings import Roll
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.sinks.folder_layout import WRITING, PartId, part_name, parts_in
+from penstock.storage.faults import reached
+from penstock.storage.files import flush_file, flush_folder
 
 _KEY = b"penstock"
 _SMALL = 256 * 1024
@@ -72,12 +74,22 @@ class _File:
 class RollingFiles:
     """The result files of a folder, oldest first."""
 
-    def __init__(self, out: Path, place: str, roll: Roll, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, out: Path, place: str, roll: Roll, now_s: Callable[[], float], *, durable: bool = False
+    ) -> None:
         self._folder = out / place
         self._writing = out / WRITING
         self._roll = roll
         self._now_s = now_s
-        self._files = list(self._existing())
+        self._durable = durable
+        self._files = list(self._newest() if durable else self._existing())
+
+    def _newest(self) -> Iterator[_File]:
+        """Return the newest file: others do not matter where files never change."""
+        for part, path in parts_in(self._folder)[-1:]:
+            with pq.ParquetFile(path) as file:
+                held, schema = HeldParts.of(file, part), file.schema_arrow.remove_metadata()
+            yield _File(path, held, path.stat().st_size, schema)
 
     def _existing(self) -> Iterator[_File]:
         """Return the existing files; complete a merge that was interrupted before it removed the old ones."""
@@ -112,12 +124,22 @@ class RollingFiles:
         self._folder.mkdir(parents=True, exist_ok=True)
         size, schema = path.stat().st_size, pq.read_schema(path).remove_metadata()
         place = self._folder / part_name(until)
+        if self._durable:
+            flush_file(path)
         path.rename(place)
+        self._named()
         self._files.append(_File(place, HeldParts.named(until), size, schema))
+
+    def _named(self) -> None:
+        """Take note that a file got its place: where files never change, it is durable now."""
+        if self._durable:
+            reached("publish.renamed")
+            flush_folder(self._folder)
+            del self._files[:-1]
 
     def compact(self) -> None:
         """Merge all files that are not closed."""
-        if self._files:
+        if self._files and not self._durable:
             last = self._files[-1]
             first = self._first_merged(last.schema.empty_table(), self._roll.bytes)
             if first < len(self._files) - 1:
@@ -125,6 +147,8 @@ class RollingFiles:
 
     def _first_merged(self, rows: pa.Table, small: int) -> int:
         """Return the place of the oldest file to merge new rows with; the number of files if there is none."""
+        if self._durable:  # a reader that has listed the files may read them later: they stay as they are
+            return len(self._files)
         first, gathered = len(self._files), rows.nbytes
         while first:
             file = self._files[first - 1]
@@ -150,10 +174,15 @@ class RollingFiles:
             for group in _row_groups([file.path for file in merged], rows):
                 writer.write_table(group.replace_schema_metadata(schema.metadata))
         size = unfinished.stat().st_size
+        if self._durable:
+            reached("publish.written")
+            flush_file(unfinished)
+            reached("publish.flushed")
         unfinished.replace(path)
         for file in reversed(merged[1:]):
             file.path.unlink()
         self._files[first:] = [_File(path, held, size, rows.schema)]
+        self._named()
 
 
 def unfinished_in(folder: Path, name: str) -> Path:

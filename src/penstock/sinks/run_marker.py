@@ -2,11 +2,11 @@
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from penstock.errors import RunError
+from penstock.runtime.clock import now_text
 from penstock.sinks.folder_layout import RUNNING
 
 try:
@@ -38,16 +38,17 @@ class RunMarker:
             with self._path.open("a", encoding="utf-8") as file:
                 self._lock(file)
 
-    def take(self) -> None:
-        """Mark the folder as written to by this run."""
+    def take(self, *, force: bool = False) -> None:
+        """Mark the folder as written to by this run, with `force` even if another process does not let it go."""
         file = self._path.open("a", encoding="utf-8")
         try:
             self._lock(file)
         except RunError:
-            file.close()
-            raise
+            if not force:
+                file.close()
+                raise
         file.truncate(0)
-        json.dump({"started": now(), "process": os.getpid()}, file)
+        json.dump({"started": now_text(), "process": os.getpid()}, file)
         file.flush()
         self._file = file
 
@@ -70,8 +71,3 @@ class RunMarker:
                 f"another run is writing to {self._path.parent} (since {self.since}): choose another folder, "
                 "or wait until it ends"
             ) from error
-
-
-def now() -> str:
-    """Return the current time in the format of the marker and the manifest."""
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -17,6 +17,8 @@ from penstock.errors import RunError, nearest
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
+from penstock.runtime.clock import WallClock
+from penstock.runtime.defaults import PUBLISH_OF_STATE_US
 from penstock.runtime.options import RunOptions
 from penstock.runtime.sink import Sink
 from penstock.runtime.start_stages import Stages
@@ -30,6 +32,7 @@ from penstock.spark.session import LOCAL, prepared, spark_session
 if TYPE_CHECKING:
     from penstock.runtime.loop import Runtime
     from penstock.runtime.summary import Summary
+    from penstock.storage.started import StartedState
 
 _NEEDED_NEXT = ("penstock.spark.backend", "scipy.optimize")
 """What a run needs once Spark has started; Python loads it while Java starts."""
@@ -118,6 +121,8 @@ class RunKeywords(TypedDict, total=False):
     out: str | Path | None
     overwrite: bool
     append: bool
+    state: str | Path | None
+    take_over: bool
     on_rows: Callback | None
     show: bool | Literal["table", "ndjson"]
     policy: str | Policy | None
@@ -137,7 +142,7 @@ class RunKeywords(TypedDict, total=False):
     on_stage: Callable[[str], object] | None
 
 
-_FOR_OPTIONS = ("policy", "qos", "selector", "drain", "seconds", "chunk_rows", "batch_rows")
+_FOR_OPTIONS = ("policy", "qos", "selector", "drain", "seconds", "chunk_rows", "batch_rows", "publish_us")
 _FOR_LISTENERS = ("on_event", "on_tick")
 
 
@@ -172,6 +177,10 @@ def run(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> "Result
       to the screen with `show` (with `show="ndjson"` to stdout as JSON, one result per line). Without any of these
       they are kept in memory. If `out` holds results of earlier runs, `overwrite` removes them and `append` adds
       to them.
+    - `state`: a folder in which everything is kept that is needed to go on. If it has a state, the run goes on
+      there, and results that an earlier process committed are not made again. With `take_over`, also if another
+      process that will not go on still holds it. `on_rows` may take a third argument, the number of a batch; a
+      number comes again only after a crash, with the same rows.
     - `policy`: overrides the script's own, and stays. Without it, `qos` and `selector` override the script's own:
       goals, as a text, `Goals` or a mapping from statistic to weight, and what chooses the policy by them.
     - `chunk_rows`, `batch_rows`: rows of a chunk at most, and rows that one job takes of a queue at most.
@@ -225,9 +234,13 @@ def _opened(
     """Return the runtime of a script, and the sink that keeps its results in memory, if there is one."""
     program = read_script(script)
     given: dict[str, Any] = dict(keywords)
+    started = _opened_state(stack, program, keywords)
+    if started is not None:
+        program = started.script
+        given["publish_us"] = PUBLISH_OF_STATE_US
     options = RunOptions.of(program, **{name: given[name] for name in _FOR_OPTIONS if name in given})
     told = {name: given[name] for name in _FOR_LISTENERS if given.get(name) is not None}
-    sinks = _opened_sinks(stack, program, keywords)
+    sinks = _opened_sinks(stack, program, keywords, started)
     memory = next((sink for sink in sinks if isinstance(sink, MemorySink)), None)
     spark = _opened_session(stack, stages, keywords)
     from penstock.runtime.listeners import Listeners
@@ -238,15 +251,49 @@ def _opened(
         if isinstance(sink, ParquetSink):
             sink.split_with(partial(split_by_query, spark))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
-    return spark_runtime(program, spark, sinks, scratch, options, Listeners(**told, on_stage=stages)), memory
+    listeners = Listeners(**told, on_stage=stages)
+    store = None if started is None else started.store(options)
+    clock = WallClock(0 if started is None else started.now_us)
+    runtime = spark_runtime(program, spark, sinks, scratch, options, listeners, clock, store=store)
+    if started is not None:
+        for note in started.folder.notes:
+            listeners.on_event(note)
+        runtime.apply(started.changes)
+    return runtime, memory
 
 
-def _opened_sinks(stack: ExitStack, script: Script, keywords: RunKeywords) -> list[Sink]:
+def _opened_state(stack: ExitStack, script: Script, keywords: RunKeywords) -> "StartedState | None":
+    """Open the state of a run, if it has one."""
+    state = keywords.get("state")
+    if state is None:
+        if keywords.get("take_over"):
+            raise RunError("take_over needs a state")
+        return None
+    from penstock.storage.started import StartedState
+
+    started = StartedState.open(Path(state), script, take_over=keywords.get("take_over", False))
+    stack.callback(started.folder.owner.release)
+    return started
+
+
+def _opened_sinks(
+    stack: ExitStack, script: Script, keywords: RunKeywords, started: "StartedState | None"
+) -> list[Sink]:
     sinks: list[Sink] = []
     out, on_rows, show = keywords.get("out"), keywords.get("on_rows"), keywords.get("show")
+    if started is not None and out is None:
+        out = started.results
     if out is not None:
         overwrite, append = keywords.get("overwrite", False), keywords.get("append", False)
-        files = ParquetSink(out, overwrite=overwrite, append=append, roll=script.settings.get("roll"))
+        files = ParquetSink(
+            out,
+            overwrite=overwrite,
+            append=append,
+            roll=script.settings.get("roll"),
+            state=None if started is None else started.folder.id,
+            goes_on=started is not None and started.results is not None,
+            take_over=keywords.get("take_over", False),
+        )
         stack.callback(files.release)
         sinks.append(files)
     if on_rows is not None:

@@ -1,7 +1,8 @@
 """The runtime's backend on Spark: runs work as jobs, opens sources, checks queries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -30,6 +31,9 @@ from penstock.spark.sources import opened_source
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.tables import loaded_tables
 
+if TYPE_CHECKING:
+    from penstock.storage.store import StateStore
+
 
 class SparkBackend:
     """A Spark session with the stored tables of a script."""
@@ -37,12 +41,18 @@ class SparkBackend:
     errors: tuple[type[BaseException], ...] = (PySparkException, OSError)
 
     def __init__(
-        self, script: Script, spark: SparkSession, scratch: Path, options: RunOptions, listeners: Listeners
+        self,
+        script: Script,
+        spark: SparkSession,
+        scratch: Path,
+        options: RunOptions,
+        listeners: Listeners,
+        store: "StateStore | None" = None,
     ) -> None:
         self._spark = spark
         self._places = PlaceChoice(options.rows)
         stores = options.rows != "resident" and why_unreadable(spark, _probe(scratch)) is None
-        self.segments = SegmentWriter(scratch / "segments", always=options.rows == "stored") if stores else None
+        self.segments = _segments(scratch, options, store) if stores else None
         self._context = SourceContext(
             spark,
             script.folder,
@@ -54,6 +64,7 @@ class SparkBackend:
             listeners.on_event,
             options.buffer_bytes,
             options.has_memory_limit,
+            None if store is None else store.folder.path,
             self._places,
         )
         if script.tables:
@@ -68,9 +79,9 @@ class SparkBackend:
         """Run some work as one Spark job."""
         return JobBuilder(self._frames, work, self._places, 2 * self.slots).run()
 
-    def open_source(self, stream: StreamDef) -> Source:
-        """Open the source of a stream; raise `RunError` if that is impossible."""
-        return opened_source(stream, self._context)
+    def open_source(self, stream: StreamDef, position: Mapping[str, Any] | None = None) -> Source:
+        """Open the source of a stream, at a position if it goes on; raise `RunError` if that is impossible."""
+        return opened_source(stream, self._context, position)
 
     def result_schema(self, query: QueryDef, plan: Plan) -> pa.Schema:
         """Check a query with Spark, and return the columns of its results."""
@@ -101,6 +112,14 @@ class SparkBackend:
         self._spark.interruptAll()
 
 
+def _segments(scratch: Path, options: RunOptions, store: "StateStore | None") -> SegmentWriter:
+    """Return what writes rows for executors: into the scratch folder, or into the state."""
+    always = options.rows == "stored"
+    if store is None:
+        return SegmentWriter(scratch / "segments", always=always)
+    return SegmentWriter(store.segments, always=always, prefix=f"{store.epoch:06d}-", release=store.released)
+
+
 def _probe(scratch: Path) -> Path:
     """Return a small file in the scratch folder, to see whether executors can read there."""
     path = scratch / "probe"
@@ -116,9 +135,10 @@ def spark_runtime(
     options: RunOptions | None = None,
     listeners: Listeners | None = None,
     clock: Clock | None = None,
+    store: "StateStore | None" = None,
 ) -> Runtime:
     """Return the runtime of a script on a Spark session. `scratch` is a folder for temporary files."""
     options = options or RunOptions.of(script)
     listeners = listeners or Listeners()
-    backend = SparkBackend(script, spark, scratch, options, listeners)
-    return Runtime(script, backend, sinks, options, listeners, clock)
+    backend = SparkBackend(script, spark, scratch, options, listeners, store)
+    return Runtime(script, backend, sinks, options, listeners, clock, store)

@@ -46,6 +46,7 @@ def run(options: RunCommandOptions) -> None:
     `penstock run traffic.sql --seconds 30 --policy "mypolicy.py:LEAST_SLACK.every(20)"`;
     `penstock run files.sql --drain --out results`;
     `penstock run files.sql --drain --out results --append`;
+    `penstock run files.sql --state state --out results`;
     `penstock run traffic.sql --seconds 10 --json | jq .queries`;
     `penstock run traffic.sql --show | jq 'select(.query == "fast").row'`;
     `penstock run traffic.sql --log json --driver-memory 4g`
@@ -122,8 +123,10 @@ def _started(
         out=options.out,
         overwrite=options.overwrite,
         append=options.append,
+        state=options.state,
+        take_over=options.take_over,
         show=screen.row_format if options.show else False,
-        on_rows=screen.examples.take if options.out is None else None,
+        on_rows=screen.examples.take if options.out is None and options.state is None else None,
         policy=None if options.policy is None else policy,
         drain=options.drain,
         seconds=options.seconds,

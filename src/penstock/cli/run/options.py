@@ -39,6 +39,16 @@ class RunCommandOptions:
         bool, typer.Option("--overwrite", help="Remove the results of earlier runs that are in DIR.")
     ] = False
     append: Annotated[bool, typer.Option("--append", help="Add to the results that are in DIR.")] = False
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep everything in DIR, and go on from there: after Ctrl-C, a crash, or an edit of the script.",
+            metavar="DIR",
+        ),
+    ] = None
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Go on with a state that a process holds which will not go on.")
+    ] = False
     master: Annotated[
         str | None, typer.Option(help="Run on this Spark master. Default: this machine.", metavar="URL")
     ] = None
@@ -82,6 +92,8 @@ class RunCommandOptions:
             yield "--show", "--show and --json cannot be combined"
         if self.row_format is not None and not self.show:
             yield "--format", "--format needs --show"
+        if self.take_over and self.state is None:
+            yield "--take-over", "--take-over needs --state"
         if self.overwrite and self.out is None:
             yield "--overwrite", "--overwrite needs --out"
         if self.append and self.out is None:

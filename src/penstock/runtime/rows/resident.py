@@ -15,6 +15,8 @@ class ResidentRows:
     """Rows of a table, with the hidden columns."""
 
     table: pa.Table
+    first: int = 0
+    """The place of the first row in its chunk, of which others may have been taken."""
 
     @cached_property
     def times(self) -> Micros:
@@ -69,7 +71,8 @@ class ResidentRows:
 
     def cut(self, rows: int) -> tuple["ResidentRows", "ResidentRows"]:
         """Return the first rows and the rest."""
-        return ResidentRows(self.table.slice(0, rows)), ResidentRows(self.table.slice(rows))
+        first = ResidentRows(self.table.slice(0, rows), self.first)
+        return first, ResidentRows(self.table.slice(rows), self.first + rows)
 
     def between(self, low: float, high: float) -> tuple[Micros, Micros]:
         """Return times and sequence numbers of the rows with a time from `low` to `high`, in their order."""

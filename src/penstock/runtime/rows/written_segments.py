@@ -4,7 +4,7 @@ A log that holds more than fits is written out from its oldest chunks on. The fi
 them any more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +32,19 @@ _ROW_GROUP = 64 * 1024
 class SegmentWriter:
     """Writes rows of streams to segments in a folder, and removes them."""
 
-    def __init__(self, folder: Path, *, always: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        always: bool = False,
+        prefix: str = "",
+        release: Callable[[Path], object] | None = None,
+    ) -> None:
         self._folder = folder
+        self._prefix = prefix
+        """Begins the names of files: they are unique then, also among those of earlier processes."""
+        self._release = release or _remove
+        """Called with files that nothing needs any more."""
         self.always = always
         """Whether rows are written as soon as they are admitted."""
         self._number = 0
@@ -44,7 +55,7 @@ class SegmentWriter:
         rows = pa.concat_tables(tables)
         self._number += 1
         self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f"{self._number:08d}.parquet"
+        path = self._folder / f"{self._prefix}{self._number:08d}.parquet"
         pq.write_table(rows, path, row_group_size=_ROW_GROUP, compression="lz4")
         arrivals = numbers(rows, ARRIVAL)
         index = TimeIndexBuilder()
@@ -96,5 +107,9 @@ class SegmentWriter:
         if self._owned:
             unused = self._owned - {segment.path for segment in state.segments()}
             for path in unused:
-                path.unlink(missing_ok=True)
+                self._release(path)
             self._owned -= unused
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)

@@ -27,8 +27,20 @@ class SourceContext:
     """Bytes that a source may read ahead."""
     has_memory_limit: bool = False
     """Whether the script limits the memory."""
+    keeps: Path | None = None
+    """The folder for files that a later run needs, if there is a state."""
     places: PlaceChoice = field(default_factory=PlaceChoice)
     """Whether rows of files stay there."""
+
+    @property
+    def landings(self) -> Path:
+        """The folder in which Structured Streaming writes."""
+        return self.scratch if self.keeps is None else self.keeps / "landings"
+
+    @property
+    def texts(self) -> Path:
+        """The folder for text files that were parsed by executors."""
+        return self.scratch / "text" if self.keeps is None else self.keeps / "streams" / "_text"
 
     def path(self, written: str, what: str) -> Path:
         """Return a path of the script as an absolute path; raise an error if nothing is there."""

@@ -75,7 +75,7 @@ class FileSegments:
         stream, context = self._stream, self._context
         try:
             large = [path for path in paths if self._stores_text(path)]
-            folder = context.scratch / "text"
+            folder = context.texts
             found = plain_segments(context.spark, large, self._format, stream, folder) if large else {}
         except UnreachableError:
             raise
@@ -92,7 +92,7 @@ class FileSegments:
         try:
             if not self._stores_text(path):
                 return ()
-            folder = context.scratch / "text"
+            folder = context.texts
             folder.mkdir(parents=True, exist_ok=True)
             found = text_segments(context.spark, path, self._format, stream, folder)
         except UnreachableError:

@@ -3,9 +3,11 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +22,7 @@ from penstock.spark.sources.file_changes import FileChanges
 from penstock.spark.sources.file_segments import FileSegments
 from penstock.spark.sources.parquet_segments import Footer
 from penstock.spark.sources.read_files import read_files, signature
-from penstock.spark.sources.text_files import UnreadableError
+from penstock.spark.sources.text_files import BLOCK_BYTES, UnreadableError
 from penstock.spark.sources.time_units import TimeUnit
 
 _BYTES_AT_ONCE = 32 * 1024 * 1024
@@ -41,7 +43,13 @@ class FileSource:
 
     buffer_bytes = held_bytes = 0  # nothing is read ahead
 
-    def __init__(self, stream: StreamDef, context: SourceContext, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        stream: StreamDef,
+        context: SourceContext,
+        position: Mapping[str, Any] | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.ended = False
         self._stream = stream
         self._context = context
@@ -61,6 +69,16 @@ class FileSource:
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
         self._next_listing = 0.0
+        self._group: list[Path] = []
+        """The files that are being read together."""
+        self._group_rows = self._group_bytes = 0
+        """The rows of these that were returned, and the bytes of the files."""
+        self._finished: list[str] = []
+        """Names of the files that were read since the position was last asked for."""
+        self._told: list[Any] = [[], 0]
+        """The files and rows of a group, as of then."""
+        if position is not None:
+            self._go_on(position)
 
     def poll(self, now_us: int, most_rows: int) -> Iterator[Arrived | ArrivedFiles]:
         """Return the next rows: of several small files, or a part of a large file."""
@@ -68,20 +86,29 @@ class FileSource:
             return
         found = next(self._open, None)
         if found is None:
+            if not self._stopped:
+                self._finish_group()
             if not self._waiting and not self._stopped:
                 self._list()
             if not self._waiting:
                 self.ended = self._stopped or self._at_end()
                 return
-            self._open = self._read(self._next_paths())
+            self._group, self._group_rows = self._next_paths(), 0
+            self._open = self._read(self._group)
             found = next(self._open, None)
+        if found is None:
+            self._finish_group()
+            return
+        self._group_rows += sum(each.rows for each in found) if isinstance(found, tuple) else found.num_rows
         if isinstance(found, tuple):
             yield ArrivedFiles(found, now_us, self._segments.names)
+            self._look_ahead()
             if self._format == "parquet" and not self._waiting and not self._stopped and self._at_end():
                 self._list()  # if the stream has ended, the last rows of others need not wait for it
                 self.ended = not self._waiting
-        elif found is not None:
+        else:
             yield Arrived(self._unit.reported(found), now_us)
+            self._look_ahead()
 
     def watermark(self, now_us: int) -> int | None:
         """Return the clock if a row's time is its arrival; None if rows have times of their own."""
@@ -94,6 +121,7 @@ class FileSource:
     def stop(self, now_us: int) -> None:
         """Stop reading, and forget the files that were found."""
         self._stopped = True
+        self._seen.difference_update(map(self._name_of, self._waiting))
         self._waiting.clear()
         self._open = iter(())
 
@@ -103,6 +131,53 @@ class FileSource:
 
     def _at_end(self) -> bool:
         return self._context.drain
+
+    # Where a later run goes on ------------------------------------------------------------------------------
+
+    def position(self, *, whole: bool) -> dict[str, Any]:
+        """Return the names of the files that were read, and the files and rows of those that are being read."""
+        finished, self._finished = self._finished, []
+        group: list[Any] = [[str(path) for path in self._group], self._group_rows] if self._group else [[], 0]
+        if whole:
+            open_names = {self._name_of(path) for path in (*self._group, *self._waiting)}
+            self._told = group
+            return {"read": sorted(self._seen - open_names), "group": group}
+        found: dict[str, Any] = {"read+": finished} if finished else {}
+        if group != self._told:
+            found["group"] = self._told = group
+        return found
+
+    def _go_on(self, position: Mapping[str, Any]) -> None:
+        self._seen.update(position.get("read", ()))
+        paths, rows = position.get("group", ([], 0))
+        if paths:
+            self._group, self._group_rows = [Path(path) for path in paths], rows
+            self._seen.update(map(self._name_of, self._group))
+            self._open = self._after(self._read_rows(self._group), rows)
+
+    def _after(self, tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
+        """Return what follows after so many rows."""
+        for table in tables:
+            if rows < table.num_rows:
+                yield table.slice(rows)
+            rows = max(rows - table.num_rows, 0)
+
+    def _finish_group(self) -> None:
+        self._finished += map(self._name_of, self._group)
+        self._group, self._group_rows = [], 0
+
+    def _look_ahead(self) -> None:
+        """Find out whether anything of the files follows, where that costs little."""
+        if self._format == "parquet" or self._group_bytes < BLOCK_BYTES:
+            following = next(self._open, None)
+            if following is None:
+                self._finish_group()
+            else:
+                self._open = chain([following], self._open)
+
+    def _name_of(self, path: Path) -> str:
+        """Return the name by which a file is known."""
+        return path.name
 
     # Listing ------------------------------------------------------------------------------------------------
 
@@ -132,6 +207,7 @@ class FileSource:
                 names = set(os.listdir(folder))
             except OSError:
                 return []
+        self._seen &= names  # a name that has gone may come again
         names -= self._seen
         if folder != self._path and not self._path.is_file():
             names = {name for name in names if fnmatchcase(name, self._path.name)}
@@ -143,7 +219,7 @@ class FileSource:
     def _next_paths(self) -> list[Path]:
         """Remove and return the next files to read together: of one signature, and of limited number and size."""
         taken: list[Path] = []
-        size = 0
+        self._group_bytes = size = 0
         kind: object = None
         while self._waiting and len(taken) < _FILES_AT_ONCE:
             path = self._waiting[0]
@@ -152,10 +228,12 @@ class FileSource:
                 size += status.st_size
                 here = self._signature(path)
             except Exception:  # reading the file alone will show what is wrong
+                self._group_bytes = size
                 return taken or [self._waiting.popleft()]
             if taken and (size > self._bytes_at_once or here != kind):
                 break
             kind = here
+            self._group_bytes = size
             self._changes.reads(path, status)
             taken.append(self._waiting.popleft())
         return taken

@@ -4,7 +4,8 @@ import select
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,7 +31,9 @@ class SocketSource:
     sender wait.
     """
 
-    def __init__(self, stream: StreamDef, context: SourceContext) -> None:
+    def __init__(
+        self, stream: StreamDef, context: SourceContext, position: Mapping[str, Any] | None = None
+    ) -> None:
         self.ended = False
         self._stream = stream
         self._context = context
@@ -80,6 +83,10 @@ class SocketSource:
     def held_bytes(self) -> int:
         """Bytes that were received and not polled yet."""
         return self._buffer.bytes
+
+    def position(self, *, whole: bool) -> dict[str, Any]:
+        """Return nothing: what was received and not committed is lost with the process."""
+        return {}
 
     def stop(self, now_us: int) -> None:
         """Receive no more lines."""

@@ -1,6 +1,7 @@
 """The source class of each kind of stream."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from penstock.language.statements import StreamDef
 from penstock.runtime.source import Source
@@ -10,7 +11,7 @@ from penstock.spark.sources.generated import GeneratedSource
 from penstock.spark.sources.socket import SocketSource
 from penstock.spark.sources.structured import StructuredSource
 
-SOURCES: Mapping[str, Callable[[StreamDef, SourceContext], Source]] = {
+SOURCES: Mapping[str, Callable[[StreamDef, SourceContext, Mapping[str, Any] | None], Source]] = {
     "bursty": GeneratedSource,
     "poisson": GeneratedSource,
     "trace": GeneratedSource,
@@ -20,6 +21,6 @@ SOURCES: Mapping[str, Callable[[StreamDef, SourceContext], Source]] = {
 }
 
 
-def opened_source(stream: StreamDef, context: SourceContext) -> Source:
-    """Open the source of a stream; raise `RunError` if that is impossible."""
-    return SOURCES[stream.source](stream, context)
+def opened_source(stream: StreamDef, context: SourceContext, position: Mapping[str, Any] | None = None) -> Source:
+    """Open the source of a stream, at a position if it goes on; raise `RunError` if that is impossible."""
+    return SOURCES[stream.source](stream, context, position)

@@ -1,6 +1,9 @@
 """Any source of Structured Streaming: a stock query writes its batches to a folder, which the stream reads."""
 
+import os.path
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -18,17 +21,21 @@ _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 class StructuredSource(FileSource):
     """Rows of a Structured Streaming source, through ``landing/batch=ID``. A repeated batch is overwritten."""
 
-    def __init__(self, stream: StreamDef, context: SourceContext) -> None:
+    def __init__(
+        self, stream: StreamDef, context: SourceContext, position: Mapping[str, Any] | None = None
+    ) -> None:
         self._landing = Path(
-            stream.options.get("landing") or context.scratch / f"landing-{stream.name}"
+            stream.options.get("landing") or context.landings / f"landing-{stream.name}"
         ).absolute()
         self._landing.mkdir(parents=True, exist_ok=True)
-        super().__init__(stream, context, self._landing)
+        super().__init__(stream, context, position, self._landing)
         options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
         landing, time = str(self._landing), stream.timestamp
 
         def land(batch: DataFrame, number: int) -> None:
             """Write a batch as one file, sorted by time if rows have one: a batch itself has no order."""
+            if os.path.exists(f"{landing}/batch={number:020d}/_SUCCESS"):
+                return  # written before a crash, and perhaps read since
             rows = batch.coalesce(1) if time is None else batch.coalesce(1).sortWithinPartitions(time)
             rows.write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
 
@@ -50,6 +57,9 @@ class StructuredSource(FileSource):
         new = [folder for folder in batches if folder.name not in self._seen]
         self._seen.update(folder.name for folder in new)
         return [path for folder in new for path in sorted(folder.glob("*.parquet"))]
+
+    def _name_of(self, path: Path) -> str:
+        return path.parent.name
 
     def _at_end(self) -> bool:
         """Whether the stock query has ended and all its batches were read."""

@@ -1,0 +1,61 @@
+"""`Change`: a query that was created, dropped, stopped or ended, or a setting that was set, during a run."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from penstock.runtime.query_state import QueryState
+
+Kind = Literal["create", "drop", "forget", "stop", "ended", "set"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of queries or settings, with everything that is needed to repeat it exactly.
+
+    `forget` is the DROP of a query that had stopped before.
+    """
+
+    kind: Kind
+    name: str
+    sql: str = ""
+    """Of a created query: its SELECT."""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each stream that drop boxes had dropped by then."""
+    reason: str = ""
+    value: Any = None
+    """Of a setting."""
+
+    @classmethod
+    def created(cls, query: QueryState) -> Self:
+        """Return the creation of a query."""
+        return cls("create", query.name, query.definition.sql, query.starts, dropped=query.dropped_before)
+
+    @classmethod
+    def dropped_query(cls, query: QueryState) -> Self:
+        """Return the end of a query by DROP QUERY."""
+        return cls("drop", query.name, ends=query.ends or {}, dropped=query.dropped_until or {})
+
+    @classmethod
+    def stopped(cls, query: QueryState) -> Self:
+        """Return the end of a query that failed."""
+        ends, until = query.ends or {}, query.dropped_until or {}
+        return cls("stop", query.name, ends=ends, dropped=until, reason=query.reason)
+
+    @property
+    def key(self) -> str:
+        """What tells a created query from others of the same name."""
+        return f"{self.name} {sorted(self.starts.items())} {self.sql}"
+
+    @property
+    def statement(self) -> str | None:
+        """The statement that changed the script; None if the run itself made the change."""
+        if self.kind == "create":
+            return f"CREATE QUERY `{self.name}` AS {self.sql};"
+        return f"DROP QUERY `{self.name}`;" if self.kind in ("drop", "forget") else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it, without what is empty."""
+        return {name: value for name, value in asdict(self).items() if value or name == "value"}

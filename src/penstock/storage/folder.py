@@ -1,0 +1,190 @@
+"""A state folder: whether it is ours, whose run it holds, and what was last committed."""
+
+import contextlib
+import errno
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from penstock.language.script import Script
+from penstock.language.statements import Relation
+from penstock.runtime.change import Change
+from penstock.runtime.clock import now_text
+from penstock.storage.documents import StateError, encoded, read_document
+from penstock.storage.engine_restore import script_after
+from penstock.storage.files import make_folder, replace_file
+from penstock.storage.image import Image
+from penstock.storage.journal import Journal, Recovered, checkpoint_numbers, recover
+from penstock.storage.owner import FencedError, Owner
+from penstock.storage.script_changes import relation_differences
+
+ABOUT = "penstock-state.json"
+"""The file that tells that a folder is a state, and of which run."""
+
+
+class Folder:
+    """A state folder that this process owns."""
+
+    def __init__(self, path: Path, owner: Owner, about: Mapping[str, Any], found: Recovered | None) -> None:
+        self.path = path
+        self.owner = owner
+        self.id = str(about["id"])
+        self.notes: list[str] = [] if found is None else list(found.notes)
+        """What was wrong and could be mended."""
+        self.image = None if found is None else Image.of(found.checkpoint, found.entries)
+        """The run as an earlier process left it."""
+        self._journal = Journal(path, 0 if found is None else found.last, checkpoint_numbers(path))
+        self.base = Script()
+        """The script as the run began, with the streams and tables of its latest version."""
+        self.script: dict[str, Any] = {}
+
+    @classmethod
+    def open(cls, path: Path, *, take_over: bool = False) -> "Folder":
+        """Open or create a state folder; raise if it is not usable, and say why."""
+        check_local(path)
+        path = path.absolute()
+        with os_errors(path):
+            about = about_of(path)
+            if about is None:
+                if path.exists() and any(path.iterdir()):
+                    raise StateError(
+                        f"{path} is not a state of Penstock, and not empty: --state needs a new or an empty folder"
+                    )
+                make_folder(path)
+            owner = Owner.claim(path, now_text(), take_over=take_over)
+            try:
+                if about is None:
+                    about = {"id": uuid.uuid4().hex, "created": now_text()}
+                    replace_file(path / ABOUT, encoded("state", about))
+                found = recover(path)
+                if found is not None:
+                    for damaged in found.damaged:
+                        damaged.rename(damaged.with_suffix(".damaged"))
+                return cls(path, owner, about, found)
+            except BaseException:
+                owner.release()
+                raise
+
+    # The script ---------------------------------------------------------------------------------------------
+
+    def begin(self, script: Script) -> Script:
+        """Take the script of a first run."""
+        self._keep(script.text, script)
+        self.base = script
+        return script
+
+    def go_on(self, script: Script) -> tuple[Script, Script, Script]:
+        """Return the script that runs and the two versions of its file, before and now; raise if streams changed.
+
+        New streams and tables are added. Settings that changed in the file apply; those that were set while it
+        ran stay otherwise.
+        """
+        assert self.image is not None
+        kept = self.image.script
+        first = Script.parse(kept["text"], kept["name"], script.folder)
+        before = Script.parse(kept["latest"], kept["name"], script.folder)
+        old = replace(first, streams=before.streams, tables=before.tables)
+        self._check_relations(old, script)
+        self.base = replace(
+            first,
+            streams={**old.streams, **script.streams},
+            tables={**old.tables, **script.tables},
+            name=script.name,
+        )
+        changed = {name: value for name, value in script.settings.items() if before.settings.get(name) != value}
+        self.image.engine["changes"] = [
+            *self.image.engine["changes"],
+            *(Change("set", name, value=value).as_dict() for name, value in changed.items()),
+        ]
+        running, _, _ = script_after(self.base, self.image)
+        settings = {**script.settings, **self._set_while_running()}
+        self._keep(kept["text"], script)
+        return replace(running, settings=settings, folder=script.folder), before, script
+
+    def _keep(self, first: str, script: Script) -> None:
+        self.script = {"text": first, "latest": script.text, "name": script.name}
+
+    def _set_while_running(self) -> dict[str, Any]:
+        assert self.image is not None
+        return {each["name"]: each["value"] for each in self.image.engine["changes"] if each["kind"] == "set"}
+
+    def _check_relations(self, before: Script, now: Script) -> None:
+        old: dict[str, Relation] = {**before.streams, **before.tables}
+        new: dict[str, Relation] = {**now.streams, **now.tables}
+        differences = relation_differences(old, new)
+        if differences:
+            raise StateError(
+                f"the state {self.path} is of a script with other streams or tables:\n  "
+                + "\n  ".join(differences)
+                + "\nqueries and settings may change between runs, streams and tables may only be added; "
+                "for another script, choose another folder for --state"
+            )
+
+    # Writing ------------------------------------------------------------------------------------------------
+
+    def append(self, entry: Mapping[str, Any]) -> int:
+        """Commit an entry, and return its bytes; raise if another process did so instead."""
+        try:
+            return self._journal.append(entry)
+        except FileExistsError as error:
+            self.owner.check()
+            raise FencedError(f"another process writes to the state {self.path}: this one stops") from error
+
+    def checkpoint(self, body: Mapping[str, Any]) -> None:
+        """Write everything, and remove what is older than the checkpoint before."""
+        self._journal.checkpoint(body)
+        self._journal.prune()
+
+    @property
+    def entries(self) -> int:
+        """The number of the last entry."""
+        return self._journal.last
+
+    def os_errors(self) -> contextlib.AbstractContextManager[None]:
+        """Turn errors of the disk into sentences."""
+        return os_errors(self.path)
+
+
+def check_local(path: Path) -> None:
+    """Raise if a path is on a file system that gives no promises that a state needs."""
+    text = str(path)
+    if ":/" in text and not text.startswith("/"):
+        raise StateError(
+            f"a state cannot be on {text}: it needs files that can be renamed, flushed and locked, and Spark's "
+            "public interface to other file systems has none of these; choose a folder of this machine, or one "
+            "that is mounted here"
+        )
+
+
+def about_of(path: Path) -> dict[str, Any] | None:
+    """Return what a state folder says of itself; None if it is no state folder."""
+    try:
+        return read_document("state", path / ABOUT)
+    except (FileNotFoundError, NotADirectoryError):
+        if path.exists() and not path.is_dir():
+            raise StateError(f"{path} is a file; --state needs a folder") from None
+        return None
+
+
+@contextlib.contextmanager
+def os_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the disk into sentences."""
+    try:
+        yield
+    except OSError as error:
+        raise StateError(_explained(path, error)) from error
+
+
+def _explained(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"no room is left for the state {path} or its results: the run stops at its last commit, and nothing "
+            "that was committed is lost; make room, and start again with the same command"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"the state {path} cannot be written: {error.strerror} ({error.filename or path})"
+    if error.errno == errno.ENOENT and not (path / ABOUT).exists():
+        return f"the state folder {path} was removed while the run used it"
+    return f"the state {path} cannot be used: {error.strerror or error} ({error.filename or path})"

@@ -1,0 +1,101 @@
+"""The image of a run: its last checkpoint with all entries after it applied."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Image:
+    """Everything that is known of a run, as JSON has it."""
+
+    run: Json
+    """The run's own numbers: time, seconds, commits."""
+    script: Json
+    """The text of the script at the beginning, that of its latest version, and its name."""
+    engine: Json
+    sources: dict[str, Json]
+    sink: Json
+    pending: list[list[str]] = field(default_factory=list)
+    """Files of results that were committed since the checkpoint: their hidden names and their places."""
+    outbox: list[Json] = field(default_factory=list)
+    """Batches for a Python function that it has not taken yet."""
+    results: list[list[Any]] = field(default_factory=list)
+    """Results that were counted since the checkpoint."""
+
+    @classmethod
+    def of(cls, checkpoint: Mapping[str, Any], entries: Iterable[Mapping[str, Any]] = ()) -> "Image":
+        """Return the image after a checkpoint and the entries that follow it."""
+        engine = dict(checkpoint["engine"])
+        engine["logged"] = engine["chunk"]  # the logs have the chunks up to this one
+        found = cls(
+            dict(checkpoint["run"]),
+            dict(checkpoint["script"]),
+            engine,
+            {name: dict(each) for name, each in checkpoint["sources"].items()},
+            dict(checkpoint["sink"]),
+            outbox=list(checkpoint["outbox"]),
+        )
+        for entry in entries:
+            found.apply(entry)
+        return found
+
+    def apply(self, entry: Mapping[str, Any]) -> None:
+        """Apply an entry."""
+        self.run |= entry["run"]
+        self.script |= entry.get("script", {})
+        self._apply_engine(entry.get("engine", {}))
+        for name, position in entry.get("sources", {}).items():
+            self.sources[name] = moved(self.sources.get(name, {}), position)
+        self.sink |= entry.get("sink", {})
+        self.pending += entry.get("files", [])
+        self.outbox += entry.get("outbox", [])
+        self.outbox = [batch for batch in self.outbox if batch["id"] > self.run["taken"]]
+
+    def _apply_engine(self, changes: Mapping[str, Any]) -> None:
+        engine = self.engine
+        for name, about in changes.get("streams", {}).items():
+            engine["streams"][name] = {**engine["streams"].get(name, {}), **about}
+        for name in ("chunks", "changes"):
+            engine[name] = [*engine[name], *changes.get(name, ())]
+        for name in ("cursors", "queues"):
+            engine[name] = {**engine[name], **changes.get(name, {})}
+        for name in ("chunk", "lost", "plan"):
+            engine[name] = changes.get(name, engine[name])
+        self.results += changes.get("results", [])
+
+    @property
+    def files(self) -> set[str]:
+        """The files of rows below the state folder that are needed."""
+        found = set()
+        for about in self.places():
+            if "at" in about:
+                found.add(about["at"][0])
+            for file in about.get("stored", {}).get("files", ()):
+                if file["owned"]:
+                    found.add(file["path"])
+        return found
+
+    def places(self) -> Iterable[Json]:
+        """Yield where rows are: of chunks, of parts of logs, and of batches for a function."""
+        yield from self.engine["chunks"]
+        for log in self.engine["logs"].values():
+            yield from (each for each in log if isinstance(each, dict))
+        yield from self.outbox
+
+
+def moved(position: Mapping[str, Any], change: Mapping[str, Any]) -> Json:
+    """Return the position of a source after a change: lists that end in + grow, all else is replaced.
+
+    >>> moved({"read": ["a"], "rows": 3}, {"read+": ["b"], "rows": 0})
+    {'read': ['a', 'b'], 'rows': 0}
+    """
+    found = dict(position)
+    for name, value in change.items():
+        if name.endswith("+"):
+            found[name[:-1]] = [*found.get(name[:-1], ()), *value]
+        else:
+            found[name] = value
+    return found

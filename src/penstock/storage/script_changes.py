@@ -1,0 +1,73 @@
+"""What changed in a script since the last run: streams and tables, and the queries to drop and to create."""
+
+from collections.abc import Iterator, Mapping
+
+from penstock.language.script import Script
+from penstock.language.statements import Drop, QueryDef, Relation, Statement
+from penstock.plan.translate import steps_of
+
+
+def relation_differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) -> list[str]:
+    """Return what is different in streams and tables that a state knows; nothing if they are the same."""
+    return list(_differences(before, now))
+
+
+def _differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) -> Iterator[str]:
+    for name, old in before.items():
+        new = now.get(name)
+        if new is None:
+            yield f"{name} is gone"
+            continue
+        if old.source != new.source:
+            yield f"{name} was FROM {old.source} and is now FROM {new.source}"
+        columns = {column.name: column for column in old.columns}
+        names = {column.name: column for column in new.columns}
+        for each in {**columns, **names}:
+            was, is_now = columns.get(each), names.get(each)
+            if was != is_now:
+                yield f"{name}: column {each} was {_type(was)} and is now {_type(is_now)}"
+        if columns == names and list(columns) != list(names):
+            yield f"{name}: the columns were in the order {', '.join(columns)}"
+        for option in sorted({*old.options, *new.options}):
+            if old.options.get(option) != new.options.get(option):
+                yield f"{name}: {option} was {_value(old, option)} and is now {_value(new, option)}"
+
+
+def _type(column: object) -> str:
+    if column is None:
+        return "missing"
+    path = getattr(column, "path", None)
+    return f"{getattr(column, 'type', column)}" + (f" at {path}" if path else "")
+
+
+def _value(relation: Relation, option: str) -> str:
+    return repr(relation.options[option]) if option in relation.options else "not set"
+
+
+def query_changes(running: Script, before: Script, now: Script) -> list[Statement]:
+    """Return the statements that bring a running script from one version of its file to another.
+
+    Queries that were created or dropped while it ran, and are the same in both versions, stay as they are.
+    """
+    drops: list[Statement] = []
+    creates: list[Statement] = []
+    for name, query in before.queries.items():
+        edited = now.queries.get(name)
+        if edited is not None and _same(query, edited):
+            continue
+        if name in running.queries:
+            drops.append(Drop(name))
+        if edited is not None:
+            creates.append(edited)
+    for name, query in now.queries.items():
+        if name in before.queries:
+            continue
+        if name in running.queries and not _same(running.queries[name], query):
+            drops.append(Drop(name))
+        if name not in running.queries or not _same(running.queries[name], query):
+            creates.append(query)
+    return [*drops, *creates]
+
+
+def _same(one: QueryDef, other: QueryDef) -> bool:
+    return one.sql == other.sql or steps_of(one) == steps_of(other)
