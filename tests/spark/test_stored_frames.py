@@ -7,10 +7,12 @@ import pytest
 from penstock.language.statements import Column, StreamDef
 from penstock.language.types import ColumnType
 from penstock.runtime.file_admission import admitted_files
+from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.runtime.rows.written_segments import SegmentWriter
 from penstock.shedding.drop_box import DropBox
 from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
-from penstock.spark.stored_frames import arrivals_of, stored_frame
+from penstock.spark.stored_frames import arrivals_of, stored_frame, window_frame
 
 COLUMNS = (Column("v", ColumnType("INT")), Column("at", ColumnType("TIMESTAMP")))
 STREAM = StreamDef("s", COLUMNS, "files", {"timestamp": "at"})
@@ -52,3 +54,19 @@ def test_parts_of_files(numbered, keep, tmp_path, spark):
                 found_row = next(each for each in found if each["v"] == row["v"])
                 row["__seq0"] = found_row["__seq0"]
         assert sorted(found, key=lambda row: row["v"]) == wanted
+
+
+def test_windows_of_segments_with_large_dictionaries(tmp_path, spark):
+    """Spark compares a window's times with dictionaries, and fails on those of more than 8 KB in LZ4."""
+    count = 3000
+    numbers = pa.array(range(count), pa.int64())
+    columns = {"v": numbers.cast(pa.int32()), "at": numbers.cast(pa.timestamp("us"))}
+    rows = pa.table({**columns, "__seq0": numbers, "__t": numbers, "__a": numbers})
+    stored = SegmentWriter(tmp_path).stored(STREAM, [rows])
+    found = window_frame(spark, WindowRows(rows.slice(0, 0), (stored,), low=10, high=20), ["v"]).toArrow()
+    assert sorted(found.column("v").to_pylist()) == list(range(10, 21))
+
+
+def test_files_in_lz4_pass_through_the_driver(tmp_path):
+    pq.write_table(pa.table({"v": pa.array([1], pa.int32()), "at": [None]}), tmp_path / "a", compression="lz4")
+    assert names_in(Footer.of(tmp_path / "a"), COLUMNS[:1]) is None

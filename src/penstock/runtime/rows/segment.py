@@ -18,6 +18,8 @@ from penstock.plan.columns import Micros
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.runtime.rows.recent_times import RecentTimes
 
+SEGMENT_CODEC = "snappy"
+"""Compression of segments. Not LZ4: Spark fails on dictionaries of more than 8 KB (parquet-java issue 3478)."""
 _FOOTER_BYTES = 4096
 """Bytes at the end of a file that are part of its stamp: counts and statistics are there."""
 _BATCH_ROWS = 64 * 1024

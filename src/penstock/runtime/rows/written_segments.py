@@ -16,7 +16,7 @@ from penstock.plan.columns import numbers
 from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.rows.resident import ResidentRows
-from penstock.runtime.rows.segment import FileStamp, Segment
+from penstock.runtime.rows.segment import SEGMENT_CODEC, FileStamp, Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.stored_batch import AdmittedFile, StoredBatch
 from penstock.runtime.rows.time_index import TimeIndexBuilder
@@ -56,7 +56,7 @@ class SegmentWriter:
         self._number += 1
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{self._prefix}{self._number:08d}.parquet"
-        pq.write_table(rows, path, row_group_size=_ROW_GROUP, compression="lz4")
+        pq.write_table(rows, path, row_group_size=_ROW_GROUP, compression=SEGMENT_CODEC)
         arrivals = numbers(rows, ARRIVAL)
         index = TimeIndexBuilder()
         index.add(numbers(rows, TIME))

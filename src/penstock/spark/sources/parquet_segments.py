@@ -35,12 +35,20 @@ class Footer:
         """Rows of the file."""
         return int(self.metadata.num_rows)
 
+    @property
+    def codecs(self) -> set[str]:
+        """The compression of the columns, as in the first row group."""
+        if not self.metadata.num_row_groups:
+            return set()
+        columns = self.metadata.row_group(0)
+        return {columns.column(place).compression for place in range(columns.num_columns)}
+
 
 def names_in(footer: Footer, columns: Sequence[Column]) -> dict[str, str] | None:
     """Return the file's column for each declared one; None if Spark cannot read one in its declared type."""
     here = {name.lower(): place for place, name in enumerate(footer.schema.names)}
-    if len(here) < len(footer.schema.names):
-        return None
+    if len(here) < len(footer.schema.names) or "LZ4" in footer.codecs:
+        return None  # Spark fails on dictionaries of more than 8 KB in LZ4 (parquet-java issue 3478)
     found: dict[str, str] = {}
     types: dict[str, str] = {}
     for column in columns:

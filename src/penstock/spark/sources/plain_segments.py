@@ -19,6 +19,7 @@ from penstock.formats import plain_json, plain_text, plain_times
 from penstock.formats.plain_splits import Split, first_record, is_plain_at_first, plain_format, splits_of
 from penstock.formats.plain_text import PlainFormat, read_plain
 from penstock.language.statements import Relation
+from penstock.runtime.rows.segment import SEGMENT_CODEC
 from penstock.spark.session import slots_of
 from penstock.spark.sources.text_files import file_layout, unit_of
 from penstock.spark.sources.text_lines import beginning_of, is_packed
@@ -123,7 +124,7 @@ def _task(
                         found.table,
                         f"{folder}/{name}",
                         row_group_size=group_rows,
-                        compression="none" if found.table.nbytes <= end - start else "lz4",
+                        compression="none" if found.table.nbytes <= end - start else SEGMENT_CODEC,
                         use_dictionary=texts,
                         store_schema=False,
                     )

@@ -17,7 +17,7 @@ from penstock.errors import RunError
 from penstock.language.statements import Relation
 from penstock.runtime.admission import BAD, RAW
 from penstock.runtime.rows.driver_traffic import TRAFFIC
-from penstock.runtime.rows.segment import statistics_of
+from penstock.runtime.rows.segment import SEGMENT_CODEC, statistics_of
 from penstock.spark.sources.text_files import file_layout, unit_of
 from penstock.spark.sources.text_lines import (
     BLOCK,
@@ -30,7 +30,7 @@ from penstock.spark.sources.text_lines import (
 from penstock.spark.sources.text_parser import UNIT, parsed_frame
 
 _WRITE_OPTIONS = {
-    "compression": "lz4_raw",
+    "compression": SEGMENT_CODEC,
     "maxRecordsPerFile": "0",
     "parquet.block.size": str(32 * 1024 * 1024),
     # Most columns of logs have too many values for a dictionary: without it, writing took half the time
