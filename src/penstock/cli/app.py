@@ -19,6 +19,7 @@ from penstock.cli.policies import policies
 from penstock.cli.reproduce.app import reproduce
 from penstock.cli.run.command import run
 from penstock.cli.simulate.command import simulate
+from penstock.cli.state import state
 from penstock.cli.warm import warm
 from penstock.errors import PenstockError
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (init, run, explain, simulate, optimize, policies, examples, doctor, warm):
+for command in (init, run, state, explain, simulate, optimize, policies, examples, doctor, warm):
     app.command()(command)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(bench, name="bench")

@@ -78,10 +78,11 @@ class EngineRecord:
         streams = {}
         for name, log in self._state.streams.items():
             about = self._stream(name, log)
-            before = self._streams.get(name, {})
+            before = self._streams.get(name)
             if about != before:
                 self._streams[name] = about
-                streams[name] = {key: value for key, value in about.items() if before.get(key) != value}
+                known = (before or {}).items()
+                streams[name] = {key: value for key, value in about.items() if (key, value) not in known}
         _add(found, "streams", streams)
         fresh, self._state.fresh = self._state.fresh or [], []
         _add(found, "chunks", [self._written(source, chunk) for source, chunk in fresh if self._is_needed(source)])

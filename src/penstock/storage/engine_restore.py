@@ -118,14 +118,8 @@ def _needed(engine: Engine, image: Image) -> set[int]:
         else:
             found.update(number for number, _ in image.engine["queues"].get(key_of(edge), ()))
     for name in engine.state.windows:
-        found.update(_log_numbers(image, name, sources.get(name, [])))
+        found.update(image.log_numbers(name))
     return found
-
-
-def _log_numbers(image: Image, stream: str, numbers: list[int]) -> list[int]:
-    """Return the chunks of a log that are chunks of the stream: those of the checkpoint, and all after it."""
-    kept = {each for each in image.engine["logs"].get(stream, ()) if isinstance(each, int)}
-    return [number for number in numbers if number in kept or number > image.engine["logged"]]
 
 
 def _log(

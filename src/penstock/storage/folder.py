@@ -18,7 +18,7 @@ from penstock.storage.files import make_folder, replace_file
 from penstock.storage.image import Image
 from penstock.storage.journal import Journal, Recovered, checkpoint_numbers, recover
 from penstock.storage.owner import FencedError, Owner
-from penstock.storage.script_changes import relation_differences
+from penstock.storage.script_changes import kept_scripts, relation_differences
 
 ABOUT = "penstock-state.json"
 """The file that tells that a folder is a state, and of which run."""
@@ -82,13 +82,10 @@ class Folder:
         ran stay otherwise.
         """
         assert self.image is not None
-        kept = self.image.script
-        first = Script.parse(kept["text"], kept["name"], script.folder)
-        before = Script.parse(kept["latest"], kept["name"], script.folder)
-        old = replace(first, streams=before.streams, tables=before.tables)
+        old, before = kept_scripts(self.image, script.folder)
         self._check_relations(old, script)
         self.base = replace(
-            first,
+            old,
             streams={**old.streams, **script.streams},
             tables={**old.tables, **script.tables},
             name=script.name,
@@ -100,7 +97,7 @@ class Folder:
         ]
         running, _, _ = script_after(self.base, self.image)
         settings = {**script.settings, **self._set_while_running()}
-        self._keep(kept["text"], script)
+        self._keep(self.image.script["text"], script)
         return replace(running, settings=settings, folder=script.folder), before, script
 
     def _keep(self, first: str, script: Script) -> None:
@@ -137,10 +134,9 @@ class Folder:
         self._journal.checkpoint(body)
         self._journal.prune()
 
-    @property
-    def entries(self) -> int:
-        """The number of the last entry."""
-        return self._journal.last
+    def prune_all(self) -> None:
+        """Remove what is older than the newest checkpoint."""
+        self._journal.prune(keep=1)
 
     def os_errors(self) -> contextlib.AbstractContextManager[None]:
         """Turn errors of the disk into sentences."""

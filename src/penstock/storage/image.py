@@ -36,11 +36,49 @@ class Image:
             engine,
             {name: dict(each) for name, each in checkpoint["sources"].items()},
             dict(checkpoint["sink"]),
-            outbox=list(checkpoint["outbox"]),
+            list(checkpoint.get("pending", ())),
+            list(checkpoint["outbox"]),
+            list(checkpoint.get("results", ())),
         )
         for entry in entries:
             found.apply(entry)
         return found
+
+    def body(self) -> Json:
+        """Return the same as a checkpoint."""
+        engine = dict(self.engine)
+        engine["logs"] = {
+            name: [*log, *sorted(number for number in self.log_numbers(name) if number > engine["logged"])]
+            for name, log in engine["logs"].items()
+        }
+        del engine["logged"]
+        return {
+            "run": self.run,
+            "script": self.script,
+            "engine": engine,
+            "sources": self.sources,
+            "sink": self.sink,
+            "pending": self.pending,
+            "outbox": self.outbox,
+            "results": self.results,
+        }
+
+    def forget_chunks(self) -> None:
+        """Forget the chunks that no queue and no window needs."""
+        needed = {number for queue in self.engine["queues"].values() for number, _ in queue}
+        for name in self.engine["streams"]:
+            needed |= self.log_numbers(name)
+            first = self.first_waiting(name)[0]
+            needed.update(
+                each["n"] for each in self.engine["chunks"] if each["source"] == name and each["n"] >= first
+            )
+        self.engine["chunks"] = [each for each in self.engine["chunks"] if each["n"] in needed]
+
+    def first_waiting(self, stream: str) -> tuple[int, int]:
+        """Return the first chunk of a stream that waits for any operator, and the place in it."""
+        cursors = self.engine["cursors"].items()
+        waiting = (tuple(cursor) for key, cursor in cursors if key.startswith(f"{stream}\t"))
+        return min(waiting, default=(self.engine["chunk"] + 1, 0))
 
     def apply(self, entry: Mapping[str, Any]) -> None:
         """Apply an entry."""
@@ -65,6 +103,15 @@ class Image:
         for name in ("chunk", "lost", "plan"):
             engine[name] = changes.get(name, engine[name])
         self.results += changes.get("results", [])
+
+    def log_numbers(self, stream: str) -> set[int]:
+        """Return the chunks of a stream that its log has: those of the checkpoint, and all after it."""
+        logs = self.engine["logs"]
+        if stream not in logs:
+            return set()
+        own = {each["n"] for each in self.engine["chunks"] if each["source"] == stream}
+        kept = {each for each in logs[stream] if isinstance(each, int)}
+        return {number for number in own if number in kept or number > self.engine["logged"]}
 
     @property
     def files(self) -> set[str]:

@@ -53,9 +53,9 @@ class Journal:
         write_new(path, encoded("checkpoint", body), "checkpoint")
         self._known.append(self.last)
 
-    def prune(self) -> None:
-        """Remove what is older than the checkpoint before the newest."""
-        self._known = self._known[-2:]
+    def prune(self, keep: int = 2) -> None:
+        """Remove what is older than the last checkpoints."""
+        self._known = self._known[-keep:]
         first = self._known[0]
         for number, path in _numbered(self._checkpoints):
             if number < first:

@@ -64,7 +64,7 @@ class Retention:
 
     def remove_orphans(self, needed: set[str]) -> None:
         """Remove files that nothing names: of a process that died. Only at the start."""
-        for path in self.files():
+        for path in list(self.files()):
             name = str(path.relative_to(self._folder))
             if name not in needed:
                 path.unlink(missing_ok=True)

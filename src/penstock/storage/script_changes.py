@@ -1,10 +1,25 @@
 """What changed in a script since the last run: streams and tables, and the queries to drop and to create."""
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Relation, Statement
 from penstock.plan.translate import steps_of
+from penstock.storage.image import Image
+
+_SECRET = re.compile(r"password|passwd|secret|token|credential|key|jaas", re.IGNORECASE)
+"""Options of these names are not shown."""
+
+
+def kept_scripts(image: Image, folder: Path) -> tuple[Script, Script]:
+    """Return the script as the run began, with the latest streams and tables, and its latest version."""
+    kept = image.script
+    first = Script.parse(kept["text"], kept["name"], folder)
+    latest = Script.parse(kept["latest"], kept["name"], folder)
+    return replace(first, streams=latest.streams, tables=latest.tables), latest
 
 
 def relation_differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) -> list[str]:
@@ -41,7 +56,9 @@ def _type(column: object) -> str:
 
 
 def _value(relation: Relation, option: str) -> str:
-    return repr(relation.options[option]) if option in relation.options else "not set"
+    if option not in relation.options:
+        return "not set"
+    return "another value" if _SECRET.search(option) else repr(relation.options[option])
 
 
 def query_changes(running: Script, before: Script, now: Script) -> list[Statement]:
