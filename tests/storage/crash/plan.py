@@ -52,6 +52,8 @@ class RoundPlan:
     starts_again: bool
     """Whether a run is started once more after the last one has drained."""
     input_seed: int
+    checkpoints_often: bool
+    """Whether checkpoints are written after every few journal entries."""
 
     def first(self, kills: int) -> "RoundPlan":
         """The same with no more than so many kills."""
@@ -78,7 +80,7 @@ def round_plan(
     kinds = [kind for kind in kinds if points or kind != "fault"]
     kills = [one_kill(chance, kinds, points) for _ in range(chance.randint(FEWEST, MOST))]
     if only is not None:
-        kills = [at_point(point, chance) for point in only]
+        kills = [kill for point in only for kill in reaching(point, chance)]
     settings: dict[str, object] = {
         "publish": chance.choice(("500 ms", "1 s", "2 s")),
         "roll": chance.choice(("64MB", "300KB", "10 s")),
@@ -99,6 +101,7 @@ def round_plan(
         finished_after=len(kills) - (chance.random() < 0.4),
         starts_again=chance.random() < 0.25,
         input_seed=seed + number // per_input,
+        checkpoints_often=only is not None or chance.random() < 0.5,
     )
 
 
@@ -109,6 +112,12 @@ def one_kill(chance: random.Random, kinds: Sequence[Kind], points: Sequence[str]
     is_early = chance.random() < 0.15
     after_s = chance.uniform(0.3, EARLY_S) if is_early else chance.uniform(0, LONGEST_S)
     return Kill(kind, after_s, is_early, chance.random() < 0.5)
+
+
+def reaching(point: str, chance: random.Random) -> list[Kill]:
+    """Kills at a fault point. A recovery has something to do only after a kill between a commit and its renames."""
+    before = [replace(at_point("reveal.before", chance), count=1)] if point.startswith("recovery.") else []
+    return [*before, replace(at_point(point, chance), count=1)]
 
 
 def at_point(point: str, chance: random.Random) -> Kill:

@@ -23,9 +23,16 @@ class RunProcess:
     """A run, whose log goes to a file; temporary files of it and its Java go to `temporary`."""
 
     def __init__(
-        self, script: Path, out: Path, log: Path, temporary: Path, options: Sequence[str], fault: str | None = None
+        self,
+        script: Path,
+        out: Path,
+        log: Path,
+        temporary: Path,
+        options: Sequence[str],
+        fault: str | None = None,
+        module: str = "penstock",
     ) -> None:
-        command = [sys.executable, "-m", "penstock", "run", str(script), "--out", str(out), *options]
+        command = [sys.executable, "-m", module, "run", str(script), "--out", str(out), *options]
         self.command = [*command, "--log", "json", "--every", "1"]
         self.log = log
         self.fault = fault

@@ -135,7 +135,8 @@ class Round:
         logs.mkdir(exist_ok=True)
         log = logs / f"{len(self._runs):02d}-{name}.jsonl"
         all_options = [*self._options, *drain, *options]
-        run = RunProcess(self._script, self._out, log, temporary, all_options, fault)
+        module = "tests.storage.crash.launch" if self._plan.checkpoints_often else "penstock"
+        run = RunProcess(self._script, self._out, log, temporary, all_options, fault, module)
         self._runs.append(run)
         return run
 
