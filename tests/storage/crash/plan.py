@@ -115,7 +115,7 @@ def one_kill(chance: random.Random, kinds: Sequence[Kind], points: Sequence[str]
 
 
 def reaching(point: str, chance: random.Random) -> list[Kill]:
-    """Kills at a fault point. A recovery has something to do only after a kill between a commit and its renames."""
+    """Kills at a fault point. A recovery has work only after a kill between a commit and its renames."""
     before = [replace(at_point("reveal.before", chance), count=1)] if point.startswith("recovery.") else []
     return [*before, replace(at_point(point, chance), count=1)]
 
