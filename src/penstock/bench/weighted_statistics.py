@@ -11,13 +11,15 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Responses:
-    """Average, 99th percentile, maximum and minimum of responses in seconds, over `outputs` rows."""
+    """Average, percentiles, maximum and minimum of responses in seconds, over `outputs` rows."""
 
     outputs: int
-    avg: float | None
-    p99: float | None
-    max: float | None
-    min: float | None
+    avg: float | None = None
+    median: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    max: float | None = None
+    min: float | None = None
 
 
 def percentile(values: Floats, weights: Counts, share: float) -> float:
@@ -35,7 +37,8 @@ def responses(values: Floats, weights: Counts) -> Responses:
     """Return the statistics of responses, each of which occurred as often as its weight."""
     total = int(weights.sum())
     if total == 0:
-        return Responses(0, None, None, None, None)
+        return Responses(0)
     avg = float(np.average(values, weights=weights))
     there = values[weights > 0]
-    return Responses(total, avg, percentile(values, weights, 0.99), float(there.max()), float(there.min()))
+    median, p95, p99 = (percentile(values, weights, share) for share in (0.5, 0.95, 0.99))
+    return Responses(total, avg, median, p95, p99, float(there.max()), float(there.min()))

@@ -11,7 +11,13 @@ from penstock.report.parts import NOTHING, comparisons, machine
 
 Case = Mapping[str, Any]
 
-COLOURS = {"batch": "#5b6576", "each": "#b45309", "grouped": "#4b7bb5", "penstock": "#0f7b5f"}
+COLOURS = {
+    "batch": "#5b6576",
+    "each": "#b45309",
+    "grouped": "#4b7bb5",
+    "penstock": "#0f7b5f",
+    "penstock-state": "#8ac926",
+}
 """One colour for each system, in all plots."""
 
 _LEGEND = (

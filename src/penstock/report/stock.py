@@ -17,6 +17,7 @@ COLOURS = {
     "fan-out": "#7c5cbf",
     "grouped": "#4b7bb5",
     "penstock": "#0f7b5f",
+    "penstock-state": "#8ac926",
 }
 """One colour for each system, in all plots."""
 

@@ -12,8 +12,10 @@ SYSTEM_NAMES = {
     "each": "stock, one each",
     "grouped": "stock, grouped by hand",
     "penstock": "Penstock",
+    "penstock-state": "Penstock with --state",
 }
 """The names of the systems in tables."""
+OURS = ("penstock", "penstock-state")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class ScaleCase:
     input: ScaleInput
     repeat: int = 5
     place: str | None = None
+    on_disk: bool = False
+    """Whether all folders are on a disk; else they are in memory, where the machine has such a folder."""
 
     @property
     def what(self) -> str:

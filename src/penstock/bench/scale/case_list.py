@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from penstock.bench.scale.case import ScaleCase
+from penstock.bench.scale.case import OURS, ScaleCase
 from penstock.bench.scale.inputs import ScaleInput
 from penstock.bench.scale.query_set import QuerySet
 
@@ -42,6 +42,8 @@ class ScalePlan:
     place: str | None = None
     file_rows: Collection[int] = ()
     filters: Collection[int] = ()
+    with_state: bool = False
+    """Whether Penstock also runs with a state; all folders are on a disk then."""
 
     @property
     def all_rows(self) -> int:
@@ -51,15 +53,26 @@ class ScalePlan:
     def cases(self) -> list[ScaleCase]:
         """Return the cases in the order in which they run."""
         repeat = self.repeat or (3 if self.quick else 5)
-        found = [case for case in self._cases() if case.part in self.parts and self._has(case)]
+        found = [
+            each
+            for case in self._cases()
+            if case.part in self.parts and self._has(case)
+            for each in self._with_state(case)
+        ]
         return [
             replace(
                 case,
                 repeat=1 if case.part == "memory" else repeat,
-                place=self.place if case.system == "penstock" else None,
+                place=self.place if case.system in OURS else None,
+                on_disk=self.with_state,
             )
             for case in found
         ]
+
+    def _with_state(self, case: ScaleCase) -> Iterator[ScaleCase]:
+        yield case
+        if self.with_state and case.system == "penstock" and case.part != "memory":
+            yield replace(case, system="penstock-state")
 
     def _has(self, case: ScaleCase) -> bool:
         return case.part != "filters" or not self.filters or case.queries.count in self.filters

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.bench.processes import Reporter
+from penstock.bench.scale.case import OURS
 from penstock.bench.scale.query_set import Sum, row_hashes
 from penstock.sinks.read import read
 
@@ -54,7 +55,7 @@ def _tables(
     out: Path, system: str, queries: list[str], columns: list[str]
 ) -> Iterator[tuple[str | None, pa.Table]]:
     """Yield tables of results with the query that they are of; None for those with a column that says it."""
-    if system == "penstock":
+    if system in OURS:
         for query in queries:
             yield query, read(out, query)
         return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from penstock.bench.comparisons import Comparison
-from penstock.bench.scale.case import ScaleResult
+from penstock.bench.scale.case import OURS, ScaleResult
 from penstock.bench.scale.case_list import FILE_ROWS, FORMATS, MILLION, WINDOWS
 
 LEAST_OF_BATCH, LEAST_OF_STOCK, LEAST_OF_GROUPED = 0.8, 1.3, 1.0
@@ -12,6 +12,8 @@ LEAST_OF_GROUPED_SMALL = 0.9
 """For files of 10,000 rows."""
 LEAST_OF_BATCH_TEXT = 0.7
 """For JSON and CSV files."""
+LEAST_OF_OWN, SMALL_ROWS = 0.85, 100_000
+"""Speed with a state relative to that without one, from files of so many rows on."""
 MOST_SCANS = 1.2
 MOST_DRIVER_SHARE = 0.02
 MOST_GROWTH = 1.2
@@ -48,6 +50,7 @@ def _comparisons(cases: list[ScaleResult]) -> Iterator[Comparison]:
         some = [one for one in cases if one.case.part == "formats" and one.case.input.file_format == file_format]
         claim = f"1 filter, {file_format.upper()}: speed ÷ one batch job"
         yield _speed(claim, LEAST_OF_BATCH_TEXT, some, "batch")
+    yield from _prices(cases)
     ours = [one for one in cases if one.case.system == "penstock" and one.case.part != "memory"]
     rows_only = [one for one in ours if one.case.part in ("filters", "table")]
     windows = [one for one in ours if one.case.part == "windows"]
@@ -62,6 +65,17 @@ def _comparisons(cases: list[ScaleResult]) -> Iterator[Comparison]:
     yield _growth("a hundred times the window: peak memory of Python", [one for one in memory if _window(one)])
 
 
+def _prices(cases: list[ScaleResult]) -> Iterator[Comparison]:
+    """Yield what a state costs: the speed of each case relative to that without one."""
+    with_state = [one for one in cases if one.case.system == "penstock-state"]
+    for what in dict.fromkeys(one.case.what for one in with_state if one.case.input.file_rows >= SMALL_ROWS):
+        pair = [one for one in cases if one.case.what == what and one.case.system in OURS]
+        yield _speed(f"{what}: speed with --state ÷ without", LEAST_OF_OWN, pair, "penstock", "penstock-state")
+    if not with_state:
+        claim = f"files of {SMALL_ROWS:,} rows and more: speed with --state ÷ without"
+        yield Comparison(claim, "at least", LEAST_OF_OWN, reason="not part of this run")
+
+
 def _of(cases: list[ScaleResult], file_rows: int, count: int) -> list[ScaleResult]:
     return [one for one in cases if (one.case.input.file_rows, one.case.queries.count) == (file_rows, count)]
 
@@ -70,10 +84,12 @@ def _window(one: ScaleResult) -> int:
     return one.case.queries.window_rows
 
 
-def _speed(claim: str, required: float, cases: Sequence[ScaleResult], other: str) -> Comparison:
+def _speed(
+    claim: str, required: float, cases: Sequence[ScaleResult], other: str, ours: str = "penstock"
+) -> Comparison:
     """Compare Penstock's speed with another system's."""
     systems = {one.case.system: one for one in cases}
-    pair = [systems[name] for name in (other, "penstock") if name in systems]
+    pair = [systems[name] for name in (other, ours) if name in systems]
     values = [one.seconds if one.status == "ok" else None for one in pair]
     return _filled(Comparison(claim, "at least", required), values, 2, lambda theirs, ours: theirs / ours)
 

@@ -64,9 +64,10 @@ class RunListeners:
 
 def run_cases(cases: Sequence[ScaleCase], where: Where, listeners: RunListeners, limit_s: float = LIMIT_S) -> None:
     """Run cases one after the other; those that follow each other share their input."""
-    for source, some in groupby(cases, key=lambda case: case.input):
+    for (source, on_disk), some in groupby(cases, key=lambda case: (case.input, case.on_disk)):
+        where_made = None if on_disk else scratch()
         with tempfile.TemporaryDirectory(
-            prefix="penstock-bench-", dir=scratch(), ignore_cleanup_errors=True
+            prefix="penstock-bench-", dir=where_made, ignore_cleanup_errors=True
         ) as name:
             folder = Path(name)
             made: MadeInput | None = None

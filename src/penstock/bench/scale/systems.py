@@ -1,5 +1,6 @@
 """The systems: each drains the files of a folder into another folder, in a warm session."""
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from penstock.bench.scale.case import OURS
 from penstock.bench.scale.query_set import TABLE, TABLE_COLUMNS, QuerySet
 from penstock.bench.stock.stock_systems import stock_session
 from penstock.errors import RunError
@@ -32,6 +34,7 @@ class DrainTask:
     folder: Path
     file_format: str
     settings: Mapping[str, str]
+    has_state: bool = False
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def opened_session(
     system: str, heap: str, master: str | None, settings: Mapping[str, str]
 ) -> Iterator[SparkSession]:
     """Open the session of a system: Penstock's own way, or Spark's defaults."""
-    if system == "penstock":
+    if system in OURS:
         with spark_session(master, settings={"spark.driver.memory": heap, **UI, **settings}) as spark:
             yield spark
     else:
@@ -50,13 +53,16 @@ def opened_session(
 def penstock(spark: SparkSession, task: DrainTask, out: Path) -> float:
     """Run a script to its end; return when all results were committed. They are published after that."""
     script = task.queries.script(task.folder, task.file_format, {"publish": "0 s", **task.settings})
-    with started(script, drain=True, out=out, spark=spark) as running:
+    state = out.with_name(f"{out.name}-state") if task.has_state else None
+    with started(script, drain=True, out=out, state=state, spark=spark) as running:
         with suppress(RunError):  # the run may have ended before it was asked
             running.settle()
         committed = time.perf_counter()
         summary = running.wait()
     if summary.failed:
         raise RunError(f"{summary.failed[0]}: {summary.queries[summary.failed[0]].reason}")
+    if state is not None:
+        shutil.rmtree(state)
     return committed
 
 
@@ -97,6 +103,7 @@ def grouped(spark: SparkSession, task: DrainTask, out: Path) -> None:
 
 DRAINS: Mapping[str, Callable[[SparkSession, DrainTask, Path], float | None]] = {
     "penstock": penstock,
+    "penstock-state": penstock,
     "batch": batch,
     "each": each,
     "grouped": grouped,

@@ -64,7 +64,8 @@ def _warm_up(spark: SparkSession, case: ScaleCase, folder: Path, reporter: Repor
 
 def _task(case: ScaleCase, files: Path) -> DrainTask:
     settings = {} if case.place is None else {"rows": case.place}
-    return DrainTask(case.queries, files, case.input.file_format, settings)
+    has_state = case.system == "penstock-state"
+    return DrainTask(case.queries, files, case.input.file_format, settings, has_state)
 
 
 def _measured(

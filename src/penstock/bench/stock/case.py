@@ -15,13 +15,18 @@ SYSTEMS = {
     "fan-out": "stock, foreachBatch",
     "grouped": "stock, grouped by hand",
     "penstock": "Penstock",
+    "penstock-state": "Penstock with --state",
 }
 """The names of the systems in tables."""
+OURS = ("penstock", "penstock-state")
 
 
 @dataclass(frozen=True)
 class StockCase:
-    """A case. A paced one offers `load` times the rate at which stock, with one query each, drains its queries."""
+    """A case. A paced one offers `load` times the rate at which stock, with one query each, drains its queries.
+
+    A steady one gets a file of `file_rows` rows every `every_s` seconds.
+    """
 
     part: str
     system: str
@@ -35,9 +40,12 @@ class StockCase:
     repeat: int = 2
     load: float = 0.5
     seconds: float = 30.0
+    every_s: float = 0.5
     seed: int = 1
     window_rows: int = 0
     """Rows in each window of the join; the windows are filled before anything is measured."""
+    on_disk: bool = False
+    """Whether all folders are on a disk; else they are in memory, where the machine has such a folder."""
 
     @property
     def name(self) -> str:
@@ -76,6 +84,8 @@ class MeasuredRun:
     outputs: int
     seconds: float
     avg_response: float | None
+    median_response: float | None
+    p95_response: float | None
     p99_response: float | None
     max_response: float | None
     behind_s: float
@@ -139,6 +149,10 @@ class CaseResult:
         load = "" if self.offered is None else f" at {self.offered:,.0f} rows/s"
         return f"{self.case.what}, {self.case.feeding}{load}"
 
+    def response(self, name: str) -> float | None:
+        """Return a figure of responses, such as `p95`, the median of the runs."""
+        return self._median(f"{name}_response")
+
     def _median(self, name: str) -> float | None:
         values = [getattr(run, name) for run in self.runs]
         return median(values) if values and None not in values else None
@@ -160,6 +174,8 @@ class CaseResult:
             "rows_per_s": self.rows_per_s,
             "seconds_measured": self._median("seconds"),
             "avg_response": self.avg_response,
+            "median_response": self._median("median_response"),
+            "p95_response": self._median("p95_response"),
             "p99_response": self._median("p99_response"),
             "max_response": self._median("max_response"),
             "behind_s": self._median("behind_s"),

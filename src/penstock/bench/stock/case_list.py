@@ -12,16 +12,22 @@ PARTS = {
     "paced": "bursty arrivals at the same load for all",
     "windows": "one join of two streams, windows of 1,000 to 1,000,000 rows",
     "cost": "cost against N, up to 5,000, for Penstock alone",
+    "chunks": "small files at a steady pace, for Penstock alone: responses",
 }
 """What `--only` can name."""
 
 EACH = ("each-fifo", "each-fair")
 MANY = 50
 MOST = 1000
+CHUNKS = StockCase("chunks", "penstock", queries=MANY, feeding="steady", file_rows=1000)
 
 
-def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> list[StockCase]:
+def plan(
+    parts: Collection[str], *, quick: bool, repeat: int | None = None, with_state: bool = False
+) -> list[StockCase]:
     """Return the cases of these parts, in the order in which they run.
+
+    With a state, Penstock runs twice, without it and with it, and all folders are on a disk.
 
     A paced case comes after the drained one that its load is taken from, which is added if it is missing. Without
     `repeat`, each case has its own.
@@ -34,7 +40,9 @@ def plan(parts: Collection[str], *, quick: bool, repeat: int | None = None) -> l
         if source is not None and source not in cases:
             cases.append(source)
         cases.append(case)
-    return list(dict.fromkeys(replace(case, repeat=repeat or case.repeat) for case in cases))
+        if with_state and case.system == "penstock":
+            cases.append(replace(case, system="penstock-state"))
+    return list(dict.fromkeys(replace(case, repeat=repeat or case.repeat, on_disk=with_state) for case in cases))
 
 
 def load_source(case: StockCase) -> StockCase | None:
@@ -74,6 +82,7 @@ def _whole() -> Iterator[StockCase]:
             yield from (replace(windowed, system=system, feeding=feeding) for system in ("each-fifo", "penstock"))
     for count in (1, 10, 100, 500, 1000, 2000, 5000):
         yield StockCase("cost", "penstock", queries=count)
+    yield CHUNKS
 
 
 def _quick() -> Iterator[StockCase]:
@@ -89,3 +98,4 @@ def _quick() -> Iterator[StockCase]:
         for system in systems:
             slow = system in EACH and count == MANY
             yield StockCase("filters", system, queries=count, files=10, warm_files=2, repeat=1 if slow else 2)
+    yield CHUNKS

@@ -1,11 +1,14 @@
 """The required comparisons of Penstock with stock."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.bench.comparisons import Comparison
-from penstock.bench.stock.case import CaseResult
+from penstock.bench.stock.case import OURS, CaseResult
 from penstock.bench.stock.case_list import EACH, MANY, MOST
+
+LEAST_OF_OWN = 0.85
+"""Throughput with a state, relative to that without one."""
 
 
 def comparisons(measured: Iterable[CaseResult]) -> list[Comparison]:
@@ -25,7 +28,30 @@ def comparisons(measured: Iterable[CaseResult]) -> list[Comparison]:
         _rates(f"{MOST:,} filters: throughput ÷ stock grouped by hand", 0.9, of(MOST), of(MOST), ("grouped",)),
         _rates("40 mixed queries: throughput ÷ stock, one query each", 3, mixed, mixed, EACH),
         _responses("40 mixed queries, same load: average response ÷ stock, one query each", paced),
+        *_prices(cases, of),
     ]
+
+
+def _prices(cases: list[CaseResult], of: Callable[[int], list[CaseResult]]) -> Iterator[Comparison]:
+    """Yield what a state may cost: shares of the throughput without it, and seconds of response."""
+    for count in (MANY, MOST):
+        claim = Comparison(f"{count:,} filters: throughput with --state ÷ without", "at least", LEAST_OF_OWN)
+        yield _measured(claim, _rates_of(of(count), ("penstock-state",)), _rates_of(of(count), ("penstock",)))
+    claim = Comparison(f"{MANY} filters, --state: throughput ÷ stock, one query each", "at least", 10)
+    yield _measured(claim, _rates_of(of(MANY), ("penstock-state",)), _rates_of(of(MANY), EACH))
+    chunks = {m.case.system: m for m in cases if m.case.part == "chunks" and m.case.queries == MANY}
+    for figure, most in (("median", 0.010), ("p95", 0.030)):
+        claim = Comparison(f"small chunks, --state: {figure} of responses, seconds more", "at most", most)
+        yield _difference(claim, figure, chunks)
+
+
+def _difference(claim: Comparison, figure: str, systems: Mapping[str, CaseResult]) -> Comparison:
+    if not systems.keys() >= set(OURS):
+        return replace(claim, reason="not part of this run")
+    ours, theirs = (systems[name].response(figure) for name in ("penstock-state", "penstock"))
+    if ours is None or theirs is None:
+        return replace(claim, reason="a case failed", failed=True)
+    return replace(claim, measured=ours - theirs)
 
 
 def _rates(

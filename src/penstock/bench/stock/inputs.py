@@ -71,6 +71,10 @@ class Inputs:
             arrivals.append((float(edges[slot + 1]), {name: n for name, n in rows.items() if n}))
         return self._batch(arrivals)
 
+    def steady(self, rows: int, every_s: float, seconds: float) -> Batch:
+        """Make files of so many rows, one after another at the same distance."""
+        return self._batch([(number * every_s, self._shares(rows)) for number in range(round(seconds / every_s))])
+
     def expected(self) -> dict[str, int]:
         """Return the results of each query, given everything that was made so far."""
         return self._workload.expected({name: _columns(tables) for name, tables in self._made.items()})

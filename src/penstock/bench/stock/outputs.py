@@ -2,7 +2,7 @@
 
 A result is out when its file is committed. Stock's file sink commits a micro-batch with a manifest in
 `_spark_metadata` that lists its files; a batch written inside foreachBatch is committed with its `_SUCCESS`;
-Penstock renames a file into place. The time is that of the manifest, the marker, or the file.
+Penstock renames a file into place. The time is that of the manifest, the marker, or the rename.
 """
 
 import json
@@ -68,10 +68,11 @@ def fan_out(out: Path) -> Iterator[ResultFile]:
 def penstock(out: Path) -> Iterator[ResultFile]:
     """Yield what Penstock's jobs wrote: files of groups, told apart by a column, and files of single queries.
 
-    They are published to the folders of queries at the end; those copies do not count.
+    They are published to the folders of queries at the end; those copies do not count. A file gets its time of
+    change when it is renamed: with a state that is later than the time at which it was written.
     """
     for staged in staged_in(out):
-        committed = staged.path.stat().st_mtime
+        committed = staged.path.stat().st_ctime
         if staged.place is None:
             yield _read(staged.path, committed, "", by=QUERY)
         else:
@@ -84,6 +85,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[ResultFile]]] = {
     "fan-out": fan_out,
     "grouped": grouped,
     "penstock": penstock,
+    "penstock-state": penstock,
 }
 """How to read the results of each system."""
 
@@ -122,6 +124,6 @@ def between(outputs: list[ResultFile], start: float, end: float) -> list[ResultF
 def responses_since(outputs: list[ResultFile], start: float, sent_us: int = 0) -> Responses:
     """Return how long results took from the arrival of their rows: at `start` those whose `sent` is `sent_us`."""
     if not outputs:
-        return Responses(0, None, None, None, None)
+        return Responses(0)
     values = [output.committed - start - (output.sent_us - sent_us) / 1e6 for output in outputs]
     return responses(np.concatenate(values), np.concatenate([output.weights for output in outputs]))

@@ -39,18 +39,21 @@ def script_of(workload: StockWorkload, folder: Path) -> str:
 
 
 class PenstockSystem:
-    """A running script."""
+    """A running script, with or without a state."""
 
-    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, workload: StockWorkload, folder: Path, *, has_state: bool = False
+    ) -> None:
         self._spark = spark
         self._script = script_of(workload, folder)
         self._out = folder / "out"
+        self._state = folder / "state" if has_state else None
         self._running: Running | None = None
 
     def start(self) -> None:
         """Start all queries."""
         # The context is never left: the process ends with the case
-        self._block = started(self._script, out=self._out, spark=self._spark)
+        self._block = started(self._script, out=self._out, state=self._state, spark=self._spark)
         self._running = self._block.__enter__()
 
     def settle(self) -> None:

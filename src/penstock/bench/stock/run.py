@@ -58,7 +58,8 @@ def run_cases(
 def measure(case: StockCase, offered: float | None, on_stage: Stage, limit_s: float = LIMIT_S) -> CaseResult:
     """Make the input of a case, run it in a process, and evaluate its output."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-", dir=scratch(), ignore_cleanup_errors=True) as name:
+    where = None if case.on_disk else scratch()
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-", dir=where, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         on_stage("making the input")
         workload = case.made_workload()
@@ -91,7 +92,9 @@ def _batches(case: StockCase, inputs: Inputs, offered: float | None) -> list[tup
         if i == 0 and case.window_rows:
             batches.append(("filling the windows", inputs.backlog(1, 2 * case.window_rows)))
     for i in range(case.repeat):
-        if offered is None:
+        if case.feeding == "steady":
+            batch = inputs.steady(case.file_rows, case.every_s, case.seconds)
+        elif offered is None:
             batch = inputs.backlog(case.files, case.file_rows)
         else:
             batch = inputs.bursty(offered, case.seconds, case.seed + 100)
@@ -133,6 +136,8 @@ def _evaluated(
                 outputs=figures.outputs,
                 seconds=last,
                 avg_response=figures.avg,
+                median_response=figures.median,
+                p95_response=figures.p95,
                 p99_response=figures.p99,
                 max_response=figures.max,
                 behind_s=last - batch.moves[-1][0],

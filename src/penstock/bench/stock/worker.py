@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.bench.machine import peak_bytes
 from penstock.bench.processes import Reporter
-from penstock.bench.stock.case import StockCase
+from penstock.bench.stock.case import OURS, StockCase
 from penstock.bench.stock.penstock_system import PenstockSystem, penstock_session
 from penstock.bench.stock.stock_systems import FanOut, Grouped, OneEach, stock_session
 from penstock.bench.stock.workload import StockWorkload
@@ -53,14 +53,14 @@ def main() -> None:
 
 
 def _session(case: StockCase, heap: str) -> AbstractContextManager[SparkSession]:
-    if case.system == "penstock":
+    if case.system in OURS:
         return penstock_session(heap)
     return stock_session(heap, fair=case.system == "each-fair")
 
 
 def _system(case: StockCase, workload: StockWorkload, spark: SparkSession, folder: Path) -> System:
-    if case.system == "penstock":
-        return PenstockSystem(spark, workload, folder)
+    if case.system in OURS:
+        return PenstockSystem(spark, workload, folder, has_state=case.system == "penstock-state")
     if case.system == "grouped":
         return Grouped(spark, workload, folder)
     if case.system == "fan-out":

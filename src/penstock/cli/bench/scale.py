@@ -55,6 +55,13 @@ def scale(
         Literal["auto", "resident", "stored"] | None,
         typer.Option(help="Penstock's setting `rows`: where rows are kept. Default: none is set."),
     ] = None,
+    state: Annotated[
+        bool,
+        typer.Option(
+            "--state",
+            help="Also run Penstock with --state. All folders are then on a disk, not in memory.",
+        ),
+    ] = False,
     master: Annotated[
         str | None,
         typer.Option(
@@ -74,6 +81,7 @@ def scale(
     Examples: `penstock bench scale --quick --report scale.html`;
     `penstock bench scale --part filters --filters 1 --file-rows 1000000 --repeat 10`;
     `penstock bench scale --quick --part windows --master cluster`;
+    `penstock bench scale --part filters --file-rows 100000 --state`;
     `penstock bench scale --json | jq '.comparisons[] | {claim, measured, holds}'`
     """
     from penstock.bench.scale.case_list import FILE_ROWS, FILTERS, PARTS, ScalePlan
@@ -92,7 +100,7 @@ def scale(
         if count not in FILTERS:
             raise typer.BadParameter(f"expected 1, 10 or 100, not {count}", param_hint="--filters")
     check_java()
-    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place, file_rows or (), filters or ())
+    plan = ScalePlan(part or list(PARTS), quick, rows, repeat, place, file_rows or (), filters or (), state)
     found = _measured(plan, master)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

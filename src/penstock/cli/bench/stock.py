@@ -28,7 +28,8 @@ def stock(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only this part: filters, sizes, mixed, paced, windows or cost; repeatable.", metavar="PART"
+            help="Run only this part: filters, sizes, mixed, paced, windows, cost or chunks; repeatable.",
+            metavar="PART",
         ),
     ] = None,
     repeat: Annotated[
@@ -39,26 +40,35 @@ def stock(
             metavar="N",
         ),
     ] = None,
+    state: Annotated[
+        bool,
+        typer.Option(
+            "--state",
+            help="Also run Penstock with --state. All folders are then on a disk, not in memory.",
+        ),
+    ] = False,
     out: ReportFolder = BENCHMARK_RESULTS,
     as_json: AsJson = False,
 ) -> None:
     """Run the same input and queries through Penstock and through stock Structured Streaming.
 
     All parts take one to two hours on two cores. DIR gets stock.json and stock.html, with --quick
-    stock-quick.json and stock-quick.html; Ctrl-C keeps the cases measured so far. Exits with 1 if a required
-    comparison does not hold or results are wrong, with 2 if the call was wrong.
+    stock-quick.json and stock-quick.html, with --state stock-state.json and so on; Ctrl-C keeps the cases
+    measured so far. Exits with 1 if a required comparison does not hold or results are wrong, with 2 if the call
+    was wrong.
 
     Examples: `penstock bench stock --quick`;
     `penstock bench stock --only mixed --repeat 3`;
+    `penstock bench stock --only filters --only chunks --state`;
     `penstock bench stock --json | jq '.comparisons[] | {claim, measured, holds}'`
     """
-    cases = _planned(only, quick=quick, repeat=repeat)
+    cases = _planned(only, quick=quick, repeat=repeat, with_state=state)
     from penstock.report.stock import page
     from penstock.spark.java import check_java
 
     check_java()
     found = _measured(cases, quick=quick)
-    kept = keep(found, page, out, "stock-quick" if quick else "stock")
+    kept = keep(found, page, out, "stock" + "-quick" * quick + "-state" * state)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -66,14 +76,14 @@ def stock(
     exit_after_cases(found, len(cases))
 
 
-def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None) -> "list[StockCase]":
+def _planned(parts: list[str] | None, *, quick: bool, repeat: int | None, with_state: bool) -> "list[StockCase]":
     """Return the cases of these parts, or of all."""
     from penstock.bench.stock.case_list import PARTS, plan
 
     for part in parts or ():
         if part not in PARTS:
             raise typer.BadParameter(f"there is no part {part!r}.{nearest(part, PARTS)}", param_hint="--only")
-    cases = plan(parts or list(PARTS), quick=quick, repeat=repeat)
+    cases = plan(parts or list(PARTS), quick=quick, repeat=repeat, with_state=with_state)
     if not cases:
         raise typer.BadParameter("--quick has no case of that part: leave it out", param_hint="--only")
     return cases
@@ -90,7 +100,7 @@ def _measured(cases: "list[StockCase]", *, quick: bool) -> dict[str, Any]:
 
     def take(one: "CaseResult") -> None:
         measured.append(one)
-        paced = one.case.feeding == "paced"
+        paced = one.case.feeding != "drain"
         response = f"average response {seconds(one.avg_response or 0.0)} s"
         progress.done(one.status, response if paced else f"{rate(one.rate or 0.0)} row-queries/s", one.took_s)
 
