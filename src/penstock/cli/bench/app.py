@@ -8,6 +8,7 @@ from penstock.cli.bench.optimizer import optimizer
 from penstock.cli.bench.orders import orders
 from penstock.cli.bench.overload import overload
 from penstock.cli.bench.policies import policies
+from penstock.cli.bench.restart import restart
 from penstock.cli.bench.scale import scale
 from penstock.cli.bench.selectors import selectors
 from penstock.cli.bench.simulator import simulator
@@ -19,7 +20,20 @@ bench = typer.Typer(
     epilog="Start with: penstock bench stock --quick",
     no_args_is_help=True,
 )
-_COMMANDS = (stock, scale, policies, deciding, optimizer, orders, overload, selectors, simulator, start, chart)
+_COMMANDS = (
+    stock,
+    scale,
+    policies,
+    deciding,
+    optimizer,
+    orders,
+    overload,
+    selectors,
+    simulator,
+    start,
+    restart,
+    chart,
+)
 for command in _COMMANDS:
     bench.command()(command)
 
