@@ -26,6 +26,7 @@ FIRST = [
     "tests/bench/test_scale.py",
     "tests/spark/test_class_archive.py",
     "tests/spark/test_steady.py",
+    "tests/storage/test_stopping.py",
     "tests/spark/test_elsewhere.py",
     "tests/cli/test_run.py",
 ]

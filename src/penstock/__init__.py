@@ -1,5 +1,6 @@
 """Penstock: many continuous queries over bursty streams, and the scheduler that decides what runs next."""
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.spark.api import run, started
 
 __version__ = "0.1.0"
+logging.getLogger("penstock").addHandler(logging.NullHandler())  # programs that use Penstock choose what is shown
 
 __all__ = [
     "POLICIES",

@@ -21,6 +21,7 @@ def ended(tmp_path):
     source = StructuredSource.__new__(StructuredSource)
     FileSource.__init__(source, stream, context, None, tmp_path)
     source._landing = tmp_path
+    source._owns_landing = False
     source._query = SimpleNamespace(isActive=False, exception=lambda: None)
     source._list()
     assert not source._waiting

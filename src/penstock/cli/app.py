@@ -66,7 +66,7 @@ def main() -> None:
         app()
         sys.stdout.flush()
     except (PenstockError, OSError) as error:
-        typer.echo(f"penstock: {error}", err=True)
+        typer.echo(f"penstock: {_masked(str(error))}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -86,7 +86,13 @@ def _report_thread(broken: threading.ExceptHookArgs) -> None:
 
 def _described(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:300]}".rstrip(": ")
+    return _masked(f"{type(error).__name__}: {lines[0][:300]}".rstrip(": "))
+
+
+def _masked(text: str) -> str:
+    from penstock.language.secrets import masked  # imports more than most commands need
+
+    return masked(text)
 
 
 if __name__ == "__main__":

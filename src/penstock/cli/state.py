@@ -29,8 +29,8 @@ def state(
 ) -> None:
     """Show what a folder of `penstock run --state` has: positions, watermarks, what waits, size, last commit.
 
-    A run may use the folder meanwhile; --check and --compact need one that no run uses. Exits with 1 if the folder
-    is no state, or if --check finds something wrong.
+    A run may use the folder meanwhile; --check and --compact need one that no run
+    uses. Exits with 1 if the folder is no state, or if --check finds something wrong.
 
     Examples: `penstock state state`;
     `penstock state state --json | jq .streams`;

@@ -10,6 +10,7 @@ from penstock.errors import nearest
 from penstock.language.bind import bound_query
 from penstock.language.names import name_key
 from penstock.language.parse_columns import declared_columns
+from penstock.language.secrets import keep_secret
 from penstock.language.select import parsed_select
 from penstock.language.settings import checked_setting
 from penstock.language.source_options import STREAMS, TABLES, Kind, OptionError, checked_options
@@ -125,6 +126,7 @@ def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], s
             seen.add(name_key(name))
             tokens.expect("=", f"after option {name}")
             given[name] = _value(tokens)
+            keep_secret({name: given[name]})
             spans[name] = Span(span.start, tokens.behind)
             if not tokens.took(",") and tokens.word() != ")":
                 tokens.fail(f"expected , or ) after option {name}, not {tokens.seen()}")

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from penstock.errors import ScriptError
+from penstock.language.secrets import blanked, masked, secrets_in
 
 LONGEST_LINE = 160
 """Characters of a line that an error shows; of a longer line, it shows the part around the place."""
@@ -48,15 +49,16 @@ class Text:
         raise ScriptError(self.pointed(message, span))
 
     def pointed(self, message: str, span: Span) -> str:
-        """Return the message with file, line, column, the line itself and a caret."""
+        """Return the message with file, line, column, the line itself and a caret; secrets are not shown."""
         line, column = self.place(min(span.start, len(self.content)))
         start = self._line_starts[line - 1]
         end = self.content.find("\n", start)
-        shown = self.content[start : end if end >= 0 else len(self.content)].rstrip("\r")
+        shown = blanked(self.content)[start : end if end >= 0 else len(self.content)].rstrip("\r")
         first = 0 if column <= LONGEST_LINE - 20 else column - LONGEST_LINE // 2
         part = shown[first : first + LONGEST_LINE].replace("\t", " ")
         part = "".join(char if char.isprintable() else "�" for char in part)
         width = max(1, min(span.stop - span.start, len(part) - (column - 1 - first)))
         margin = " " * len(str(line))
         caret = " " * (column - 1 - first) + "^" * width
+        message = masked(message, secrets_in(self.content))
         return f"{self.name}:{line}:{column}: {message}\n  {line} | {part}\n  {margin} | {caret}"

@@ -6,12 +6,17 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from penstock.errors import RunError
 from penstock.language.statements import QueryDef, StreamDef
 from penstock.plan.plan import Plan
 from penstock.plan.template import QueryTemplate
 from penstock.runtime.rows.written_segments import SegmentWriter
 from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
+
+
+class BackendEndedError(RunError):
+    """What runs the jobs does not answer any more."""
 
 
 class Backend(Protocol):

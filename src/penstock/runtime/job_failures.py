@@ -1,5 +1,6 @@
 """Failed jobs: which queries are stopped, what is tried again, and when the run gives up."""
 
+import logging
 from collections.abc import Callable, Mapping
 
 from penstock.errors import RunError
@@ -10,6 +11,7 @@ from penstock.runtime.job import Job
 from penstock.runtime.result_limits import TooManyResults
 from penstock.runtime.rows.segment import LostSegmentError, Segment
 
+LOG = logging.getLogger("penstock.jobs")
 GIVE_UP = 3
 """Failed jobs in a row, with no query to blame, after which the run ends."""
 
@@ -74,6 +76,7 @@ class JobFailures:
             raise error
         if self._is_stopping():
             return
+        LOG.warning("a job failed: %s", self._backend.explain(error))
         if isinstance(error, RunError):  # no query is to blame, and it would be the same again
             raise error
         self._in_a_row += 1

@@ -1,5 +1,6 @@
 """Jobs in flight: submits what the engine chooses, and commits what has finished."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
@@ -16,6 +17,10 @@ DECIDING_SHARE = 60
 """A decision among thousands of units takes a while: a train takes at least so many times as long."""
 LAST_JOB_S = 5.0
 """How long a job may take to finish when the run ends, and to react to its cancellation."""
+_AGAIN_S = 0.2
+"""How often a job is cancelled that does not react: it may have been between two jobs of Spark."""
+
+LOG = logging.getLogger("penstock.jobs")
 
 Running = Future[tuple[Outcome, float]]
 
@@ -39,6 +44,8 @@ class JobRunner:
         self.commit_us = 0
         """Microseconds from the end of a job until its results are there."""
         self.last_job_s = LAST_JOB_S
+        self.leaves_jobs = False
+        """Whether a job that does not react to its cancellation is left behind when the run ends."""
         self._clock = clock
         self._in_flight = in_flight
         self._pool = ThreadPoolExecutor(in_flight, thread_name_prefix="penstock-job")
@@ -95,6 +102,7 @@ class JobRunner:
                 continue
             self.failures.succeeded()
             outcome, seconds = each.result()
+            LOG.debug("a job took %d rows and %.3f s", job.rows, seconds)
             there_us = self._clock.now_us() + self.commit_us
             for emitted in self._engine.commit(job, outcome, there_us, seconds):
                 self._delivery.take(emitted)
@@ -110,9 +118,14 @@ class JobRunner:
         try:
             if self._running:
                 finished, late = wait(self._running, timeout=self.last_job_s)
-                if late:
-                    self._backend.interrupt()
-                    wait(late, timeout=self.last_job_s)
                 self.collect(only=finished)
+                self._cancel(late)
         finally:
-            self._pool.shutdown()
+            self._pool.shutdown(wait=not self.leaves_jobs)
+
+    def _cancel(self, jobs: set[Running]) -> None:
+        """Cancel jobs until all have reacted, or the time is over."""
+        end = self._clock.now_us() + int(self.last_job_s * 1e6)
+        while jobs and self._clock.now_us() < end:
+            self._backend.interrupt()
+            _, jobs = wait(jobs, timeout=_AGAIN_S)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from penstock.errors import PenstockError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, Statement, StreamDef
-from penstock.runtime.backend import Backend
+from penstock.runtime.backend import Backend, BackendEndedError
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.delivery import Delivery
 from penstock.runtime.engine import Engine
@@ -37,10 +37,10 @@ _LEARN_US = 1_000_000
 _LENT_S, _LEARNING_SHARE = 0.1, 1 / 400
 """Time for that: a share, and a little more at the beginning, when there is most to learn."""
 _PROGRESS_S = 5.0
-LAST_JOB_OF_STATE_S = 1.5
+LAST_JOB_OF_STATE_S = 1.0
 """With a state, a job that takes longer when the run ends is abandoned: the next run does it again."""
-HURRY_S = 1.0
-"""With a state, publishing takes so long at most when a run is stopped: the next run does the rest."""
+HURRY_S = 2.0
+"""With a state, publishing ends so long after a run was stopped: the next run does the rest."""
 
 
 class Runtime:
@@ -63,7 +63,7 @@ class Runtime:
         self._options = options
         self._listeners = listeners or Listeners()
         self._clock = clock or WallClock()
-        on_event = self._listeners.on_event
+        on_event, on_warning = self._listeners.event, self._listeners.warning
         self.engine = Engine(
             script.streams,
             options.policy,
@@ -78,11 +78,11 @@ class Runtime:
         self.engine.write_segments_by(backend.segments)
         self._refresh = Refresh(lambda: self._listeners.on_tick(self.update_summary()))
         self._intake = Intake(
-            self.engine, options, delivery, on_event, lambda: self._refresh.at(self._clock.now_us())
+            self.engine, options, delivery, on_warning, lambda: self._refresh.at(self._clock.now_us())
         )
         self._stopping = threading.Event()
         self._jobs = JobRunner(
-            self.engine, backend, delivery, self._clock, options.in_flight, on_event, self._stopping.is_set
+            self.engine, backend, delivery, self._clock, options.in_flight, on_warning, self._stopping.is_set
         )
         self._load = LoadControl(script, self.engine, self._intake, options, on_event)
         self._policy_control = PolicyControl(
@@ -106,7 +106,7 @@ class Runtime:
         if store is not None:
             store.restore_rows(self.engine, self._listeners.on_stage)
             self._intake.has_room = store.has_room
-            self._jobs.last_job_s = LAST_JOB_OF_STATE_S
+            self._jobs.last_job_s, self._jobs.leaves_jobs = LAST_JOB_OF_STATE_S, True
         self._started = self._now = self._learned = self._clock.now_us()
         self._latest = self._summary()
 
@@ -155,7 +155,7 @@ class Runtime:
     def _tell_failure(self, done: "Future[list[str]]") -> None:
         error = done.exception()
         if error is not None:
-            self._listeners.on_event(f"change not applied: {error}")
+            self._listeners.warning(f"change not applied: {error}")
 
     def settle(self) -> "Future[None]":
         """Ask to be told when everything that has arrived by now is drained as far as possible.
@@ -185,10 +185,13 @@ class Runtime:
                 self._store.begin(self.engine, self._intake.positions, self._sinks, self._clock.now_us())
             self._begin()
             try:
-                self._loop()
+                is_whole = self._loop_or_stop()
             finally:
                 self._shutdown()
-            self._close()
+            if is_whole:
+                self._close()
+            else:
+                self._publisher.close()
         finally:
             gc.unfreeze()
             self._intake.close(self._backend.errors)
@@ -204,9 +207,6 @@ class Runtime:
         done = self._is_done()
         if self._store is not None:
             self._store.commit(self._clock.now_us())
-            if not done:
-                for sink in self._sinks:
-                    sink.hurry(HURRY_S)
         self._publisher.close()
         self.engine.end(drained=done)
         for sink in self._sinks:
@@ -221,7 +221,7 @@ class Runtime:
         self._refresh.begin(self._started)
         if self.engine.policy.clairvoyant:
             name = self.engine.policy.name
-            self._listeners.on_event(f"policy {name} knows the future; a run uses measured values instead")
+            self._listeners.event(f"policy {name} knows the future; a run uses measured values instead")
         self._policy_control.begin(self._started)
         self._publisher.publish(self._started)
 
@@ -231,6 +231,21 @@ class Runtime:
             folder = self._sinks[0].results_folder
             if self._backend.can_write(folder()):
                 self.engine.write_results_to(folder)
+
+    def _loop_or_stop(self) -> bool:
+        """Loop, and return True; with a state, return False if Spark ended when the run was stopped.
+
+        A signal to all processes ends Spark, too. The run then ends at its last commit.
+        """
+        try:
+            self._loop()
+        except Exception as error:
+            is_own = isinstance(error, PenstockError) and not isinstance(error, BackendEndedError)
+            if self._store is None or is_own or not self._stopping.is_set():
+                raise
+            self._listeners.warning(f"Spark ended first, so the run ends at its last commit ({error})")
+            return False
+        return True
 
     def _loop(self) -> None:
         while not self._stopping.is_set():
@@ -244,7 +259,7 @@ class Runtime:
             admitted = self._intake.admit(self._now)
             committed = self._jobs.collect()
             for name in self.engine.finish_endings():
-                self._listeners.on_event(f"query {name} ended")
+                self._listeners.event(f"query {name} ended")
             if (admitted or committed) and self._jobs.has_slot:
                 self._keep_house()
             self._commit_if_due()
@@ -303,6 +318,9 @@ class Runtime:
 
     def _shutdown(self) -> None:
         """Finish the current jobs, and count the rows that are abandoned."""
+        if self._store is not None and not self._is_done():
+            for sink in self._sinks:
+                sink.hurry(HURRY_S)
         with suppress(PenstockError):
             self._jobs.finish()
         if self._store is None:
@@ -318,7 +336,7 @@ class Runtime:
             except LostSegmentError as error:
                 self._jobs.failures.lost_segment(error)
         for message in self.engine.planner.take_changes():
-            self._listeners.on_event(message)
+            self._listeners.event(message)
 
     def _learn(self) -> None:
         passed_s = max((self._now - self._started) / 1e6, 1e-3)

@@ -1,7 +1,7 @@
 """Results of a run with a state: parts that were committed and not revealed, and parts that were not committed."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from penstock.sinks.folder_layout import REJECTED, PartId, parts_in, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.storage.faults import reached
 from penstock.storage.files import flush_folder
+from penstock.storage.verification import is_shown
 
 Position = Mapping[str, Any]
 
@@ -30,7 +31,7 @@ def reveal(out: Path, files: Iterable[list[str]]) -> set[Path]:
 def recover(out: Path, manifest: Manifest, state: str, position: Position, pending: list[list[str]]) -> list[str]:
     """Name the parts that were committed, and remove those that were not; return what should be said about it."""
     reached("recovery.before")
-    last: PartId = (position.get("run", 0), position.get("part", 0))
+    check_newest(out, manifest, state, position)
     notes = []
     for hidden, place in pending:
         if (out / hidden).exists():
@@ -38,44 +39,44 @@ def recover(out: Path, manifest: Manifest, state: str, position: Position, pendi
             for folder in folders:
                 flush_folder(folder)
             reached("recovery.renamed")
-        elif not (out / place).exists() and not _is_published(out, place):
+        elif not is_shown(out, place):
             notes.append(
                 f"{out / place} was committed and is neither there nor published: it was removed by others"
             )
-    for each in staged_in(out):
-        if each.part > last and manifest.states.get(each.part[0]) == state:
-            each.path.unlink()
-    for query in manifest.queries:
-        for part, path in reversed(parts_in(out / query)):
-            if part <= last:
-                break
-            if manifest.states.get(part[0]) == state:
-                raise RunError(
-                    f"{path} has results of a time after the state's last commit: the state is older than its "
-                    "results. Restore the newest state, or begin a new state and a new folder for results"
-                )
-    _cut_rejected(out, position.get("run", 0), position.get("rejected", {}))
+    _cut_rejected(out, _runs_of(manifest, state), position.get("run", 0), position.get("rejected", {}))
     reached("recovery.after")
     return notes
 
 
-def _is_published(out: Path, place: str) -> bool:
-    """Whether later results of a query were published; for groups, those of any query."""
-    path = Path(place)
-    folders = (
-        [out / path.parent.name]
-        if path.parts[0] == "_recent"
-        else [each for each in out.iterdir() if each.is_dir()]
-    )
-    return any(parts[-1][1].name >= path.name for parts in map(parts_in, folders) if parts)
+def check_newest(out: Path, manifest: Manifest, state: str, position: Position) -> None:
+    """Raise if results were revealed after the last commit of their state, or if they are older than it."""
+    last: PartId = (position.get("run", 0), position.get("part", 0))
+    if manifest.runs < last[0]:
+        raise RunError(
+            f"{out} has the results of an earlier time than the state, which knows of later runs: restore the "
+            "newest results, or begin a new state and a new folder for results"
+        )
+    ours = _runs_of(manifest, state)
+    parts = [(each.part, each.path) for each in staged_in(out)]
+    parts += [part for query in manifest.queries for part in parts_in(out / query)[-1:]]
+    for part, path in parts:
+        if part > last and part[1] and part[0] in ours:  # part 0 is that of a query without results
+            raise RunError(
+                f"{path} has results of a time after the state's last commit: the state is older than its "
+                "results. Restore the newest state, or begin a new state and a new folder for results"
+            )
 
 
-def _cut_rejected(out: Path, run: int, lengths: Mapping[str, int]) -> None:
-    """Cut off rejected rows that were written and not committed."""
+def _runs_of(manifest: Manifest, state: str) -> set[int]:
+    return {run for run, each in manifest.states.items() if each == state}
+
+
+def _cut_rejected(out: Path, runs: Set[int], run: int, lengths: Mapping[str, int]) -> None:
+    """Cut off rejected rows that were written in these runs and not committed."""
     for folder in (out / REJECTED).glob("*"):
         for path in folder.glob("rows-*.json"):
             match = re.fullmatch(r"rows-(\d+)\.json", path.name)
-            if match is None or int(match[1]) < run:
+            if match is None or int(match[1]) < run or int(match[1]) not in runs:
                 continue
             length = lengths.get(folder.name, 0) if int(match[1]) == run else 0
             if path.stat().st_size > length:

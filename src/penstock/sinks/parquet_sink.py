@@ -34,7 +34,7 @@ from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
 from penstock.storage.faults import reached
-from penstock.storage.files import flush_file, flush_folders
+from penstock.storage.files import NO_ROOM, STOPS_WITHOUT_ROOM, flush_file, flush_folders
 
 Splitter = Callable[[Sequence[Path], Path], Mapping[str, Path]]
 """Splits files of a group by query, into a folder; returns one file for each query that has rows."""
@@ -112,7 +112,15 @@ class ParquetSink(Sink):
         try:
             yield
         except OSError as error:
+            self._check()  # who takes a state over renames and removes files here
+            if self.is_durable and error.errno in NO_ROOM:
+                raise RunError(f"no room is left for results in {self._folder}: {STOPS_WITHOUT_ROOM}") from error
             raise RunError(f"results cannot be written to {self._folder}: {error.strerror or error}") from error
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results."""
+        return self._folder
 
     # With a state -------------------------------------------------------------------------------------------
 
@@ -262,6 +270,7 @@ class ParquetSink(Sink):
 
     def reject(self, stream: str, rows: pa.Table) -> None:
         """Append rejected rows to the file of this run."""
+        self._check()
         with self._os_errors():
             self._begin()
             folder = self._folder / REJECTED / stream
@@ -309,12 +318,17 @@ class ParquetSink(Sink):
         if staged and not self._places:
             for place in list(self._manifest.queries):  # a query may be created meanwhile
                 self._rolled(place)
-        while staged and time.monotonic() < self._publish_until:
+        while staged and self._has_time:
             self._check()
             reached("publish.before")
             batch = self._next_batch(staged)
             self._publish(batch)
             staged = staged[len(batch.parts) :]
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether publishing may go on. It can end after each file: some queries then have a part, others not."""
+        return time.monotonic() < self._publish_until
 
     def _next_batch(self, staged: list[Staged]) -> Batch:
         """Return the parts to publish next: at most up to the part where an earlier call was interrupted."""
@@ -332,17 +346,21 @@ class ParquetSink(Sink):
             self._remove(parts)
         else:
             for some in read_at_once(parts):
-                self._merge(some)
+                if not (self._has_time and self._merge(some)):
+                    break
                 self._remove(some)
 
-    def _merge(self, parts: Sequence[Staged]) -> None:
-        """Add the rows of parts to the files of their queries."""
+    def _merge(self, parts: Sequence[Staged]) -> bool:
+        """Add the rows of parts to the files of their queries; return whether the time was enough for all."""
         until = parts[-1].part
         for place, tables in self._by_place(parts).items():
+            if not self._has_time:
+                return False
             rolled = self._rolled(place)
             if rolled.until < until:
                 schema = self._schema(place) or plain(tables[0].schema)
                 rolled.add(pa.concat_tables([fitted(rows, schema) for rows in tables]), until)
+        return True
 
     def _remove(self, parts: Sequence[Staged]) -> None:
         for each in parts:
@@ -363,6 +381,8 @@ class ParquetSink(Sink):
             return False
         else:
             for place, path in files.items():
+                if not self._has_time:
+                    return False
                 if self._rolled(place).until < until:
                     self._rolled(place).add_file(path, until)
             return True
@@ -388,7 +408,8 @@ class ParquetSink(Sink):
 
     def _rolled(self, place: str) -> RollingFiles:
         if place not in self._places:
-            self._places[place] = RollingFiles(self._folder, place, self._roll, time.time, durable=self.is_durable)
+            check = self._check if self.is_durable else None
+            self._places[place] = RollingFiles(self._folder, place, self._roll, time.time, check)
         return self._places[place]
 
     def _schema(self, place: str) -> pa.Schema | None:
@@ -403,11 +424,10 @@ class ParquetSink(Sink):
         self.publish()
         with self._publishing, self._os_errors():
             published = not staged_in(self._folder)
+            until = self._manifest.runs, 0 if self.is_durable else self._number
             for query in self._schemas:
                 if published and self._rolled(query).is_empty:
-                    self._rolled(query).add(
-                        self._schemas[query].empty_table(), (self._manifest.runs, self._number)
-                    )
+                    self._rolled(query).add(self._schemas[query].empty_table(), until)
             for rolled in self._places.values():
                 rolled.compact()
             if not self.is_durable:  # what was committed and not revealed is there, too

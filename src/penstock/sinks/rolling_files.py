@@ -75,14 +75,20 @@ class RollingFiles:
     """The result files of a folder, oldest first."""
 
     def __init__(
-        self, out: Path, place: str, roll: Roll, now_s: Callable[[], float], *, durable: bool = False
+        self,
+        out: Path,
+        place: str,
+        roll: Roll,
+        now_s: Callable[[], float],
+        check: Callable[[], object] | None = None,
     ) -> None:
         self._folder = out / place
         self._writing = out / WRITING
         self._roll = roll
         self._now_s = now_s
-        self._durable = durable
-        self._files = list(self._newest() if durable else self._existing())
+        self._check = check
+        """With a state: raises if another process has taken it over. Then files are durable and never change."""
+        self._files = list(self._existing() if check is None else self._newest())
 
     def _newest(self) -> Iterator[_File]:
         """Return the newest file: others do not matter where files never change."""
@@ -124,22 +130,23 @@ class RollingFiles:
         self._folder.mkdir(parents=True, exist_ok=True)
         size, schema = path.stat().st_size, pq.read_schema(path).remove_metadata()
         place = self._folder / part_name(until)
-        if self._durable:
+        if self._check is not None:
             flush_file(path)
+            self._check()
         path.rename(place)
         self._named()
         self._files.append(_File(place, HeldParts.named(until), size, schema))
 
     def _named(self) -> None:
         """Take note that a file got its place: where files never change, it is durable now."""
-        if self._durable:
+        if self._check is not None:
             reached("publish.renamed")
             flush_folder(self._folder)
             del self._files[:-1]
 
     def compact(self) -> None:
         """Merge all files that are not closed."""
-        if self._files and not self._durable:
+        if self._files and self._check is None:
             last = self._files[-1]
             first = self._first_merged(last.schema.empty_table(), self._roll.bytes)
             if first < len(self._files) - 1:
@@ -147,7 +154,9 @@ class RollingFiles:
 
     def _first_merged(self, rows: pa.Table, small: int) -> int:
         """Return the place of the oldest file to merge new rows with; the number of files if there is none."""
-        if self._durable:  # a reader that has listed the files may read them later: they stay as they are
+        if (
+            self._check is not None
+        ):  # a reader that has listed the files may read them later: they stay as they are
             return len(self._files)
         first, gathered = len(self._files), rows.nbytes
         while first:
@@ -174,10 +183,11 @@ class RollingFiles:
             for group in _row_groups([file.path for file in merged], rows):
                 writer.write_table(group.replace_schema_metadata(schema.metadata))
         size = unfinished.stat().st_size
-        if self._durable:
+        if self._check is not None:
             reached("publish.written")
             flush_file(unfinished)
             reached("publish.flushed")
+            self._check()
         unfinished.replace(path)
         for file in reversed(merged[1:]):
             file.path.unlink()

@@ -30,6 +30,7 @@ from penstock.sinks.screen_sink import ScreenSink
 from penstock.spark.session import LOCAL, prepared, spark_session
 
 if TYPE_CHECKING:
+    from penstock.runtime.figures_log import FiguresLog
     from penstock.runtime.loop import Runtime
     from penstock.runtime.summary import Summary
     from penstock.storage.started import StartedState
@@ -41,9 +42,18 @@ _NEEDED_NEXT = ("penstock.spark.backend", "scipy.optimize")
 class Running:
     """A script that runs in the background. Use it in a `with` statement, or call `stop` or `wait`."""
 
-    def __init__(self, runtime: "Runtime", memory: MemorySink | None) -> None:
+    def __init__(
+        self,
+        runtime: "Runtime",
+        memory: MemorySink | None,
+        figures: "FiguresLog | None" = None,
+        out: Path | None = None,
+    ) -> None:
         self._runtime = runtime
         self.memory = memory
+        self.out = out
+        """The folder of the results, if they go to files; a state knows it from run to run."""
+        self._figures = figures
         self._summary: Summary | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._go, name="penstock", daemon=True)
@@ -51,8 +61,12 @@ class Running:
 
     def _go(self) -> None:
         try:
-            self._summary = self._runtime.run()
+            summary = self._runtime.run()
+            if self._figures is not None:
+                self._figures.end(summary)
+            self._summary = summary
         except BaseException as error:
+            _log_error(error)
             self._error = error
 
     def execute(self, sql: str) -> list[str]:
@@ -91,6 +105,10 @@ class Running:
             self._runtime.settle().result(timeout)
         except TimeoutError as error:
             raise RunError(f"the run has not settled after {timeout} s") from error
+
+    def end_soon(self) -> None:
+        """Ask the run to end, as `stop` does, and return at once."""
+        self._runtime.stop()
 
     def stop(self) -> "Summary":
         """End the run: running jobs finish, waiting rows are abandoned."""
@@ -140,6 +158,7 @@ class RunKeywords(TypedDict, total=False):
     on_event: Callable[[str], object] | None
     on_tick: "Callable[[Summary], object] | None"
     on_stage: Callable[[str], object] | None
+    every: float
 
 
 _FOR_OPTIONS = ("policy", "qos", "selector", "drain", "seconds", "chunk_rows", "batch_rows", "publish_us")
@@ -160,9 +179,13 @@ def _started(script: Script | str | Path, keywords: RunKeywords) -> Iterator[Run
     with ExitStack() as stack:
         stages = Stages(keywords.get("on_stage") or keywords.get("on_event"))
         stack.callback(stages.close)
-        runtime, memory = _opened(stack, script, stages, keywords)
+        try:
+            opened = _opened(stack, script, stages, keywords)
+        except Exception as error:
+            _log_error(error)
+            raise
         stages.close()
-        with Running(runtime, memory) as running:
+        with Running(*opened) as running:
             yield running
 
 
@@ -189,8 +212,10 @@ def run(script: Script | str | Path, **keywords: Unpack[RunKeywords]) -> "Result
       in `conf`. A local one has a quarter of the machine's memory as heap, unless `conf` has another
       `spark.driver.memory`. With `spark_log`, Spark's own messages go to stderr.
     - `on_event`, `on_tick`, `on_stage`: functions that are told what happens, several times per second the current
-      `Summary`, and what the start waits for. Without `on_stage`, `on_event` is told that, or the logger
-      `penstock` at level INFO.
+      `Summary`, and what the start waits for. Without `on_stage`, `on_event` is told that.
+    - The same goes to Python's logging, to the loggers `penstock.start`, `penstock.run`, `penstock.figures`,
+      `penstock.jobs` and `penstock.state`; `every` is the time between two records of figures, 10 seconds by
+      default; 0: none but the last.
     """
     _check_keywords("run", keywords)
     with _started(script, keywords) as running:
@@ -230,8 +255,8 @@ def _check_keywords(function: str, keywords: RunKeywords) -> None:
 
 def _opened(
     stack: ExitStack, script: Script | str | Path, stages: Stages, keywords: RunKeywords
-) -> "tuple[Runtime, MemorySink | None]":
-    """Return the runtime of a script, and the sink that keeps its results in memory, if there is one."""
+) -> "tuple[Runtime, MemorySink | None, FiguresLog, Path | None]":
+    """Return the runtime of a script, the sink in memory, if any, what logs figures, and the folder of results."""
     program = read_script(script)
     given: dict[str, Any] = dict(keywords)
     started = _opened_state(stack, program, keywords)
@@ -243,23 +268,28 @@ def _opened(
     sinks = _opened_sinks(stack, program, keywords, started)
     memory = next((sink for sink in sinks if isinstance(sink, MemorySink)), None)
     spark = _opened_session(stack, stages, keywords)
+    from penstock.runtime.figures_log import EVERY_S, FiguresLog
     from penstock.runtime.listeners import Listeners
     from penstock.spark.backend import spark_runtime
+    from penstock.spark.run_log import ticks_of
     from penstock.spark.split_results import split_by_query
 
     for sink in sinks:
         if isinstance(sink, ParquetSink):
             sink.split_with(partial(split_by_query, spark))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
+    figures = FiguresLog(keywords.get("every", EVERY_S))
+    told["on_tick"] = ticks_of(figures, keywords.get("on_tick"))
     listeners = Listeners(**told, on_stage=stages)
-    store = None if started is None else started.store(options)
+    store = None if started is None else started.store(options, listeners.warning)
     clock = WallClock(0 if started is None else started.now_us)
     runtime = spark_runtime(program, spark, sinks, scratch, options, listeners, clock, store=store)
     if started is not None:
         for note in started.folder.notes:
-            listeners.on_event(note)
+            listeners.warning(note)
         runtime.apply(started.changes)
-    return runtime, memory
+    out = next((sink.folder for sink in sinks if isinstance(sink, ParquetSink)), None)
+    return runtime, memory, figures, out
 
 
 def _opened_state(stack: ExitStack, script: Script, keywords: RunKeywords) -> "StartedState | None":
@@ -284,6 +314,8 @@ def _opened_sinks(
     if started is not None and out is None:
         out = started.results
     if out is not None:
+        if started is not None:
+            started.check_results(Path(out))
         overwrite, append = keywords.get("overwrite", False), keywords.get("append", False)
         files = ParquetSink(
             out,
@@ -300,6 +332,11 @@ def _opened_sinks(
         sinks.append(CallbackSink(on_rows))
     if show:
         sinks.append(NdjsonSink() if show == "ndjson" else ScreenSink())
+    if started is not None and not sinks:
+        raise RunError(
+            "results of a run with a state need a place that lasts: name a folder (--out, out=) or a function "
+            "(on_rows=)"
+        )
     return sinks or [MemorySink()]
 
 
@@ -317,6 +354,12 @@ def _opened_session(stack: ExitStack, stages: Stages, keywords: RunKeywords) -> 
     threading.Thread(target=_load, args=_NEEDED_NEXT, name="penstock-load", daemon=True).start()
     noise = keywords.get("spark_log", False)
     return stack.enter_context(spark_session(master, remote, noise=noise, settings=conf))
+
+
+def _log_error(error: BaseException) -> None:
+    from penstock.spark.run_log import log_error  # imports more than a start should wait for
+
+    log_error(error)
 
 
 def _load(*modules: str) -> None:

@@ -1,5 +1,6 @@
 """The runtime's backend on Spark: runs work as jobs, opens sources, checks queries."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from penstock.runtime.source import Source
 from penstock.runtime.work import Outcome, Work
 from penstock.spark.driver_memory import RESULTS_SHARE
 from penstock.spark.job_builder import JobBuilder
-from penstock.spark.job_errors import explained, unreadable_file
+from penstock.spark.job_errors import check_room, explained, unreadable_file
 from penstock.spark.query_checks import QueryChecks
 from penstock.spark.session import check_alive, heap_of, slots_of
 from penstock.spark.shared_files import can_write, why_unreadable
@@ -51,7 +52,7 @@ class SparkBackend:
     ) -> None:
         self._spark = spark
         self._places = PlaceChoice(options.rows)
-        stores = options.rows != "resident" and why_unreadable(spark, _probe(scratch)) is None
+        stores = options.rows != "resident" and why_unreadable(spark, _probe(scratch, store)) is None
         self.segments = _segments(scratch, options, store) if stores else None
         self._context = SourceContext(
             spark,
@@ -61,11 +62,12 @@ class SparkBackend:
             options.chunk_rows,
             options.chunk_us,
             scratch,
-            listeners.on_event,
+            listeners.event,
             options.buffer_bytes,
             options.has_memory_limit,
             None if store is None else store.folder.path,
             self._places,
+            frozenset() if store is None or store.image is None else store.image.files,
         )
         if script.tables:
             what = "table" if len(script.tables) == 1 else "tables"
@@ -77,7 +79,11 @@ class SparkBackend:
 
     def run(self, work: Work) -> Outcome:
         """Run some work as one Spark job."""
-        return JobBuilder(self._frames, work, self._places, 2 * self.slots).run()
+        try:
+            return JobBuilder(self._frames, work, self._places, 2 * self.slots).run()
+        except Exception as error:
+            check_room(error)
+            raise
 
     def open_source(self, stream: StreamDef, position: Mapping[str, Any] | None = None) -> Source:
         """Open the source of a stream, at a position if it goes on; raise `RunError` if that is impossible."""
@@ -108,8 +114,9 @@ class SparkBackend:
         check_alive(self._spark)
 
     def interrupt(self) -> None:
-        """Cancel all running jobs."""
-        self._spark.interruptAll()
+        """Cancel all running jobs, if Spark still answers."""
+        with contextlib.suppress(Exception):
+            self._spark.interruptAll()
 
 
 def _segments(scratch: Path, options: RunOptions, store: "StateStore | None") -> SegmentWriter:
@@ -117,12 +124,12 @@ def _segments(scratch: Path, options: RunOptions, store: "StateStore | None") ->
     always = options.rows == "stored"
     if store is None:
         return SegmentWriter(scratch / "segments", always=always)
-    return SegmentWriter(store.segments, always=always, prefix=f"{store.epoch:06d}-", release=store.released)
+    return store.segment_writer(always=always)
 
 
-def _probe(scratch: Path) -> Path:
-    """Return a small file in the scratch folder, to see whether executors can read there."""
-    path = scratch / "probe"
+def _probe(scratch: Path, store: "StateStore | None") -> Path:
+    """Return a small file in the folder of segments, to see whether executors can read there."""
+    path = (scratch if store is None else store.folder.path) / "probe"
     path.write_text("penstock")
     return path
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from penstock.errors import RunError
+from penstock.language.secrets import keep_secret
+from penstock.runtime.backend import BackendEndedError
 from penstock.spark.class_archive import archive_folder, archive_options, remove_archive
 from penstock.spark.conf import HEAP, SESSION_SETTINGS, as_texts, session_conf
 from penstock.spark.driver_memory import SPARK_DEFAULT, memory_bytes
@@ -44,6 +46,7 @@ def spark_session(
         check_java()
     where = master or LOCAL
     given = as_texts(settings or {})
+    keep_secret(given)
     conf = session_conf(given, where, remote)
     archive: dict[str, str] = {}
     if remote is None:
@@ -62,16 +65,16 @@ def spark_session(
                 f"Spark could not be started on {remote or where}: {explained(error)}{last_messages()}"
             ) from error
         _note_heap(conf)
-    try:
-        if not noise and remote is None:
-            spark.sparkContext.setLogLevel("OFF")
-        if _PARTITIONS not in given:
-            spark.conf.set(_PARTITIONS, str(max(slots_of(spark), 2)))
-        with hushed(noise):
+    with hushed(noise):
+        try:
+            if not noise and remote is None:
+                spark.sparkContext.setLogLevel("OFF")
+            if _PARTITIONS not in given:
+                spark.conf.set(_PARTITIONS, str(max(slots_of(spark), 2)))
             yield spark
-    finally:
-        with contextlib.suppress(Exception):  # it may have ended
-            spark.stop()
+        finally:
+            with contextlib.suppress(Exception):  # it may have ended
+                spark.stop()
 
 
 def _new_session(
@@ -160,6 +163,6 @@ def check_alive(spark: SparkSession) -> None:
     try:
         spark.range(1).count()
     except OSError as error:
-        raise RunError("Spark no longer answers: its process has ended") from error
+        raise BackendEndedError("Spark no longer answers: its process has ended") from error
     except Exception as error:
-        raise RunError(f"Spark no longer answers: {explained(error)}") from error
+        raise BackendEndedError(f"Spark no longer answers: {explained(error)}") from error

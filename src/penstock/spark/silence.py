@@ -8,7 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socketserver import BaseServer
+from typing import Any
 
+from pyspark import accumulators
 from pyspark.logger import PySparkLogger
 
 
@@ -59,14 +62,28 @@ def hushed(noise: bool) -> Iterator[None]:
     for logger in loggers if not noise else ():
         logger.setLevel(logging.CRITICAL + 1)
     root = logging.getLogger()
+    servers: list[Any] = [each for each in vars(accumulators).values() if _is_server(each)]
     if not noise:
         root.addFilter(_is_not_py4j)
+        for server in servers:
+            server.handle_error = _ignore  # else it prints a stack trace when Java ends first
     try:
         yield
     finally:
         root.removeFilter(_is_not_py4j)
+        for server in servers:
+            server.handle_error = BaseServer.handle_error
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def _is_server(each: object) -> bool:
+    """Whether something of PySpark's module is a class of servers."""
+    return isinstance(each, type) and issubclass(each, BaseServer) and each.__module__ == accumulators.__name__
+
+
+def _ignore(server: BaseServer, request: object, address: object) -> None:
+    """Do nothing."""
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:

@@ -93,6 +93,7 @@ class EngineRecord:
         if len(self._engine.history) > self._told:
             found["changes"] = [change.as_dict() for change in self._engine.history[self._told :]]
             found["plan"] = plan_checksum(self._engine)
+            found["windows"] = sorted(self._state.windows)
             self._told = len(self._engine.history)
         _add(found, "results", [list(each) for each in self._counted])
         self._counted.clear()

@@ -2,11 +2,18 @@
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 from zlib import crc32
 
 from penstock.storage.faults import reached
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+STOPS_WITHOUT_ROOM = (
+    "the run stops at its last commit, and nothing that was committed is lost; make room, and start again with "
+    "the same command"
+)
 _BLOCK = 4 * 1024 * 1024
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 
@@ -36,6 +43,8 @@ def flush_folders(folders: set[Path]) -> None:
 def make_folder(folder: Path) -> None:
     """Create a folder, and wait until it is on the disk."""
     if not folder.is_dir():
+        if folder.exists():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         flush_folder(folder.parent)
@@ -47,7 +56,7 @@ def write_new(path: Path, data: bytes, point: str) -> None:
     `point` begins the names of the fault points in between.
     """
     reached(f"{point}.before")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    unfinished = _unfinished(path)
     _write(unfinished, data, point)
     try:
         os.link(unfinished, path)
@@ -66,10 +75,19 @@ def write_new(path: Path, data: bytes, point: str) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file, whole and durably; it replaces one of the same name."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    unfinished = _unfinished(path)
     _write(unfinished, data, None)
     unfinished.replace(path)
     flush_folder(path.parent)
+
+
+def unfinished_files(folder: Path) -> Iterator[Path]:
+    """Yield the files that a process left in a folder when it died while it wrote them."""
+    yield from folder.glob(".*.tmp")
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
 
 
 def _write(path: Path, data: bytes, point: str | None) -> None:

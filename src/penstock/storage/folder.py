@@ -14,10 +14,10 @@ from penstock.runtime.change import Change
 from penstock.runtime.clock import now_text
 from penstock.storage.documents import StateError, encoded, read_document
 from penstock.storage.engine_restore import script_after
-from penstock.storage.files import make_folder, replace_file
+from penstock.storage.files import NO_ROOM, STOPS_WITHOUT_ROOM, make_folder, replace_file, unfinished_files
 from penstock.storage.image import Image
-from penstock.storage.journal import Journal, Recovered, checkpoint_numbers, recover
-from penstock.storage.owner import FencedError, Owner
+from penstock.storage.journal import CHECKPOINTS, JOURNAL, Journal, Recovered, checkpoint_numbers, recover
+from penstock.storage.owner import LOCK, OWNER, FencedError, Owner
 from penstock.storage.script_changes import kept_scripts, relation_differences
 
 ABOUT = "penstock-state.json"
@@ -48,7 +48,7 @@ class Folder:
         with os_errors(path):
             about = about_of(path)
             if about is None:
-                if path.exists() and any(path.iterdir()):
+                if path.exists() and not _is_new(path):
                     raise StateError(
                         f"{path} is not a state of Penstock, and not empty: --state needs a new or an empty folder"
                     )
@@ -58,10 +58,13 @@ class Folder:
                 if about is None:
                     about = {"id": uuid.uuid4().hex, "created": now_text()}
                     replace_file(path / ABOUT, encoded("state", about))
+                if not take_over:  # else the other process may be writing one
+                    _remove_unfinished(path)
                 found = recover(path)
                 if found is not None:
                     for damaged in found.damaged:
                         damaged.rename(damaged.with_suffix(".damaged"))
+                    owner.follow(max(each["run"]["epoch"] for each in (found.checkpoint, *found.entries)))
                 return cls(path, owner, about, found)
             except BaseException:
                 owner.release()
@@ -91,8 +94,10 @@ class Folder:
             name=script.name,
         )
         changed = {name: value for name, value in script.settings.items() if before.settings.get(name) != value}
+        removed = before.settings.keys() - script.settings.keys()
+        kept = [c for c in self.image.engine["changes"] if c["kind"] != "set" or c["name"] not in removed]
         self.image.engine["changes"] = [
-            *self.image.engine["changes"],
+            *kept,
             *(Change("set", name, value=value).as_dict() for name, value in changed.items()),
         ]
         running, _, _ = script_after(self.base, self.image)
@@ -121,6 +126,11 @@ class Folder:
 
     # Writing ------------------------------------------------------------------------------------------------
 
+    @property
+    def last(self) -> int:
+        """The number of the last entry."""
+        return self._journal.last
+
     def append(self, entry: Mapping[str, Any]) -> int:
         """Commit an entry, and return its bytes; raise if another process did so instead."""
         try:
@@ -132,15 +142,22 @@ class Folder:
     def checkpoint(self, body: Mapping[str, Any]) -> None:
         """Write everything, and remove what is older than the checkpoint before."""
         self._journal.checkpoint(body)
+        self.owner.check()  # before anything is removed
         self._journal.prune()
 
     def prune_all(self) -> None:
         """Remove what is older than the newest checkpoint."""
         self._journal.prune(keep=1)
 
-    def os_errors(self) -> contextlib.AbstractContextManager[None]:
-        """Turn errors of the disk into sentences."""
-        return os_errors(self.path)
+    @contextlib.contextmanager
+    def os_errors(self) -> Iterator[None]:
+        """Turn errors of the disk into sentences; raise if they come from another process that took over."""
+        with os_errors(self.path):
+            try:
+                yield
+            except (FileNotFoundError, FileExistsError):
+                self.owner.check()
+                raise
 
 
 def check_local(path: Path) -> None:
@@ -152,6 +169,28 @@ def check_local(path: Path) -> None:
             "public interface to other file systems has none of these; choose a folder of this machine, or one "
             "that is mounted here"
         )
+
+
+def check_apart(state: Path, results: Path) -> None:
+    """Raise if the folder of a state has that of its results in it, or the other way round."""
+    one, other = state.resolve(), results.resolve()
+    if one.is_relative_to(other) or other.is_relative_to(one):
+        raise StateError(
+            f"the state {state} and the folder for results {results} are one inside the other: choose folders "
+            "beside each other"
+        )
+
+
+def _is_new(path: Path) -> bool:
+    """Whether a folder has nothing but what a process leaves that dies when it begins a state."""
+    begun = {LOCK, OWNER, *(each.name for each in unfinished_files(path))}
+    return path.is_dir() and all(each.name in begun for each in path.iterdir())
+
+
+def _remove_unfinished(path: Path) -> None:
+    for folder in (path, path / JOURNAL, path / CHECKPOINTS):
+        for each in unfinished_files(folder):
+            each.unlink(missing_ok=True)
 
 
 def about_of(path: Path) -> dict[str, Any] | None:
@@ -174,11 +213,8 @@ def os_errors(path: Path) -> Iterator[None]:
 
 
 def _explained(path: Path, error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
-            f"no room is left for the state {path} or its results: the run stops at its last commit, and nothing "
-            "that was committed is lost; make room, and start again with the same command"
-        )
+    if error.errno in NO_ROOM:
+        return f"no room is left for the state {path} or its results: {STOPS_WITHOUT_ROOM}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"the state {path} cannot be written: {error.strerror} ({error.filename or path})"
     if error.errno == errno.ENOENT and not (path / ABOUT).exists():

@@ -100,6 +100,8 @@ class Image:
             engine[name] = [*engine[name], *changes.get(name, ())]
         for name in ("cursors", "queues"):
             engine[name] = {**engine[name], **changes.get(name, {})}
+        # A stream that became a window since the checkpoint has a log: of all that came after it
+        engine["logs"] = {**{name: [] for name in changes.get("windows", ())}, **engine["logs"]}
         for name in ("chunk", "lost", "plan"):
             engine[name] = changes.get(name, engine[name])
         self.results += changes.get("results", [])

@@ -172,7 +172,10 @@ _EPOCH = datetime(1970, 1, 1)
 def _shown_position(position: dict[str, Any]) -> dict[str, Any]:
     """Return a position with numbers of files in place of their names."""
     shown = {name: value for name, value in position.items() if name not in _INNER}
-    return shown | ({"read": len(shown["read"])} if "read" in shown else {})
+    if "read" not in shown:
+        return shown
+    stamps, rows = shown["group"]
+    return shown | {"read": len(shown["read"]), "group": [[path for path, _, _ in stamps], rows]}
 
 
 _INNER = ("random",)

@@ -7,6 +7,7 @@ hands over the same rows with the same number again.
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import RunError
 from penstock.runtime.job import Emitted
 from penstock.runtime.sink import Sink
 from penstock.storage.image import Image
@@ -59,5 +60,11 @@ class Outbox:
     def _hand_over(self, emitted: Emitted, number: int) -> None:
         for sink in self._sinks:
             sink.batch = number
-            sink.take(emitted)
+            try:
+                sink.take(emitted)
+            except OSError as error:  # it is not one of the state's own files
+                raise RunError(
+                    f"results of {emitted.name} were not taken: {type(error).__name__}: {error}; they come again "
+                    "with the next start"
+                ) from error
         self._number = self.taken = number

@@ -7,8 +7,10 @@ from one that does not answer raises the epoch, and the other finds that out bef
 import json
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
+from uuid import uuid4
 
 from penstock.storage.documents import DamagedError, StateError, encoded, read_document
 from penstock.storage.files import make_folder, replace_file
@@ -28,10 +30,16 @@ class FencedError(StateError):
 class Owner:
     """The right to write to a state folder."""
 
-    def __init__(self, folder: Path, lock: TextIO | None, epoch: int) -> None:
+    def __init__(self, folder: Path, lock: TextIO | None, about: Mapping[str, Any]) -> None:
         self._folder = folder
         self._lock = lock
-        self.epoch = epoch
+        self._about = dict(about)
+        replace_file(folder / OWNER, encoded("owner", about))
+
+    @property
+    def epoch(self) -> int:
+        """The number that tells this owner from earlier ones."""
+        return int(self._about["epoch"])
 
     @classmethod
     def claim(cls, folder: Path, started: str, *, take_over: bool = False) -> "Owner":
@@ -39,19 +47,26 @@ class Owner:
         make_folder(folder)
         lock: TextIO | None = (folder / LOCK).open("a", encoding="utf-8")
         assert lock is not None
-        before = owner_of(folder)
-        if fcntl is not None:
-            try:
+        try:
+            before = _known_owner(folder)
+            if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                lock.close()
-                lock = None
-                if not take_over:
-                    raise StateError(_taken(folder, before)) from error
-        epoch = int(before.get("epoch", 0)) + 1
-        about = {"epoch": epoch, "process": os.getpid(), "machine": socket.gethostname(), "started": started}
-        replace_file(folder / OWNER, encoded("owner", about))
-        return cls(folder, lock, epoch)
+        except BlockingIOError as error:
+            lock.close()
+            lock = None
+            if not take_over:
+                raise StateError(_taken(folder, before)) from error
+        except BaseException:
+            lock.close()
+            raise
+        who = {"process": os.getpid(), "machine": socket.gethostname(), "started": started, "claim": uuid4().hex}
+        return cls(folder, lock, {"epoch": int(before.get("epoch", 0)) + 1, **who})
+
+    def follow(self, epoch: int) -> None:
+        """Be newer than an epoch that the journal knows: the owner file may have been lost."""
+        if self.epoch <= epoch:
+            self._about["epoch"] = epoch + 1
+            replace_file(self._folder / OWNER, encoded("owner", self._about))
 
     def check(self) -> None:
         """Raise if another process has taken the folder over, or if it is gone."""
@@ -61,7 +76,7 @@ class Owner:
             now = {}
         if not now:
             raise StateError(f"the state folder {self._folder} was removed while the run used it")
-        if now["epoch"] != self.epoch:
+        if now != self._about:
             raise FencedError(
                 f"the state {self._folder} was taken over by process {now['process']} on {now['machine']} "
                 f"({now['started']}): this process stops, and has written nothing since"
@@ -82,6 +97,14 @@ def owner_of(folder: Path) -> dict[str, Any]:
         return {}
     except (DamagedError, json.JSONDecodeError) as error:
         raise DamagedError(f"{folder}: {error}") from error
+
+
+def _known_owner(folder: Path) -> dict[str, Any]:
+    """Return what is known of the owner of a folder; nothing if its file is damaged: the journal has the epoch."""
+    try:
+        return owner_of(folder)
+    except DamagedError:
+        return {}
 
 
 def is_owned(folder: Path) -> bool:

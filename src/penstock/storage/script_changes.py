@@ -1,17 +1,14 @@
 """What changed in a script since the last run: streams and tables, and the queries to drop and to create."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from penstock.language.script import Script
-from penstock.language.statements import Drop, QueryDef, Relation, Statement
+from penstock.language.secrets import is_secret, masked
+from penstock.language.statements import Column, Drop, QueryDef, Relation, Statement
 from penstock.plan.translate import steps_of
 from penstock.storage.image import Image
-
-_SECRET = re.compile(r"password|passwd|secret|token|credential|key|jaas", re.IGNORECASE)
-"""Options of these names are not shown."""
 
 
 def kept_scripts(image: Image, folder: Path) -> tuple[Script, Script]:
@@ -48,17 +45,16 @@ def _differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) ->
                 yield f"{name}: {option} was {_value(old, option)} and is now {_value(new, option)}"
 
 
-def _type(column: object) -> str:
+def _type(column: Column | None) -> str:
     if column is None:
         return "missing"
-    path = getattr(column, "path", None)
-    return f"{getattr(column, 'type', column)}" + (f" at {path}" if path else "")
+    return column.type.name + (f" at {column.path}" if column.path else "")
 
 
 def _value(relation: Relation, option: str) -> str:
     if option not in relation.options:
         return "not set"
-    return "another value" if _SECRET.search(option) else repr(relation.options[option])
+    return "another value" if is_secret(option) else masked(repr(relation.options[option]))
 
 
 def query_changes(running: Script, before: Script, now: Script) -> list[Statement]:
@@ -70,7 +66,7 @@ def query_changes(running: Script, before: Script, now: Script) -> list[Statemen
     creates: list[Statement] = []
     for name, query in before.queries.items():
         edited = now.queries.get(name)
-        if edited is not None and _same(query, edited):
+        if edited is not None and same_query(query, edited):
             continue
         if name in running.queries:
             drops.append(Drop(name))
@@ -79,12 +75,13 @@ def query_changes(running: Script, before: Script, now: Script) -> list[Statemen
     for name, query in now.queries.items():
         if name in before.queries:
             continue
-        if name in running.queries and not _same(running.queries[name], query):
+        if name in running.queries and not same_query(running.queries[name], query):
             drops.append(Drop(name))
-        if name not in running.queries or not _same(running.queries[name], query):
+        if name not in running.queries or not same_query(running.queries[name], query):
             creates.append(query)
     return [*drops, *creates]
 
 
-def _same(one: QueryDef, other: QueryDef) -> bool:
+def same_query(one: QueryDef, other: QueryDef) -> bool:
+    """Whether two queries have the same meaning, in whatever words."""
     return one.sql == other.sql or steps_of(one) == steps_of(other)

@@ -1,5 +1,6 @@
 """`StartedState`: a state folder with the script that runs in it, before Spark has started."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -7,9 +8,9 @@ from typing import Self
 from penstock.language.script import Script
 from penstock.language.statements import Statement
 from penstock.runtime.options import RunOptions
-from penstock.storage.folder import Folder
-from penstock.storage.script_changes import query_changes
+from penstock.storage.folder import Folder, check_apart
 from penstock.storage.store import StateStore
+from penstock.storage.waiting_changes import as_waiting, changes_to_make
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class StartedState:
             if folder.image is None:
                 return cls(folder, folder.begin(script))
             running, before, now = folder.go_on(script)
-            return cls(folder, running, query_changes(running, before, now))
+            changes = changes_to_make(running, before, now, folder.image)
+            folder.script |= as_waiting(changes, folder.image)
+            return cls(folder, running, changes)
         except BaseException:
             folder.owner.release()
             raise
@@ -46,6 +49,10 @@ class StartedState:
         """The time of the last commit; the clock goes on from there even if the machine's was set back."""
         return 0 if self.folder.image is None else int(self.folder.image.run["now_us"])
 
-    def store(self, options: RunOptions) -> StateStore:
-        """Return the state for a run with these options."""
-        return StateStore(self.folder, options.commit_us, options.state_bytes)
+    def check_results(self, folder: Path) -> None:
+        """Raise if results cannot be in a folder because it is the state, or one is inside the other."""
+        check_apart(self.folder.path, folder)
+
+    def store(self, options: RunOptions, on_note: Callable[[str], object] = lambda text: None) -> StateStore:
+        """Return the state for a run with these options; `on_note` is told what was wrong with its results."""
+        return StateStore(self.folder, options.commit_us, options.state_bytes, on_note)

@@ -4,10 +4,12 @@ A commit writes rows and results first, flushes them, and then writes the entry 
 commits. Results become visible after it.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +27,9 @@ from penstock.storage.image import Image
 from penstock.storage.outbox import Outbox
 from penstock.storage.retention import Retention
 from penstock.storage.row_log import RowLogs
+from penstock.storage.state_segments import StateSegments
 
+LOG = logging.getLogger("penstock.state")
 _CHECKPOINT_ENTRIES = 500
 _CHECKPOINT_BYTES = 8 * 1000 * 1000
 _CHECKPOINT_S = 30.0
@@ -38,9 +42,15 @@ _LATE_S = 0.2
 class StateStore:
     """The state of one run."""
 
-    def __init__(self, folder: Folder, commit_us: int, limit: int | None) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        commit_us: int,
+        limit: int | None,
+        on_note: Callable[[str], object] = lambda text: None,
+    ) -> None:
         self.folder = folder
-        self.segments = folder.path / "streams" / "_segments"
+        self._on_note = on_note
         self.commit_s = 0.002
         self.epoch = folder.owner.epoch
         self._commit_us = commit_us
@@ -97,6 +107,7 @@ class StateStore:
                 told = time.monotonic()
                 on_stage(f"reading the state: {count:,} of {total:,} chunks")
 
+        LOG.info("going on from %s, where entry %d was committed", self.image.run["written"], self.folder.last)
         found = restore_rows(engine, self.image, self.folder.path, on_read)
         restore_statistics(engine, self.image)
         self._record = EngineRecord(engine, self._rows, self.folder.path)
@@ -113,12 +124,14 @@ class StateStore:
         self._sinks = list(sinks)
         with self.folder.os_errors():
             for sink in sinks:
-                if self.image is not None:
-                    self.folder.notes += sink.recover(self.image.sink, self.image.pending)
+                known = ({}, []) if self.image is None else (self.image.sink, self.image.pending)
+                for note in sink.recover(*known):
+                    self._on_note(note)
                 sink.keep_for(self.folder.owner.check)
             self._outbox.begin(self.image, self._sinks)
             if self.image is not None:
-                self._append(now_us)  # the entry of this epoch: an earlier process cannot write its own any more
+                # The entry of this epoch: an earlier process cannot write its own any more
+                self._append(now_us, {"script": self.folder.script})
             self._checkpoint(now_us)
             self.folder.image = None
 
@@ -167,7 +180,7 @@ class StateStore:
             raise
         self.commit_s += (time.perf_counter() - start - self.commit_s) * _LATE_S
 
-    def _append(self, now_us: int) -> None:
+    def _append(self, now_us: int, more: Mapping[str, Any] = MappingProxyType({})) -> None:
         self.folder.owner.check()
         emitted, self._emitted = self._emitted, []
         rejected, self._rejected = self._rejected, []
@@ -186,9 +199,12 @@ class StateStore:
             "sink": self._sink_positions(),
             "files": files,
             "outbox": batches,
+            **more,
         }
         self._bytes += self.folder.append(entry)
+        self.folder.owner.check()  # the entry of this number may have been pruned by who took over meanwhile
         self._entries += 1
+        LOG.debug("committed entry %d: results of %d jobs or groups", self.folder.last, len(emitted))
         self._retention.wrote(changes, batches)
         for sink in self._sinks:
             sink.reveal(files)
@@ -237,8 +253,13 @@ class StateStore:
         self._entries = self._bytes = 0
         self._checkpointed = time.monotonic()
         self._checkpoint_s = self._checkpointed - start
+        LOG.debug("checkpoint at entry %d, in %.3f s", self.folder.last, self._checkpoint_s)
 
     # Files and limits ---------------------------------------------------------------------------------------
+
+    def segment_writer(self, *, always: bool) -> StateSegments:
+        """Return what writes rows of streams to files of the state."""
+        return StateSegments(self.folder.path, self.epoch, self.released, always=always)
 
     def check(self) -> None:
         """Raise if another process has taken the state over."""

@@ -13,6 +13,9 @@ ROWS: tuple[Rows, ...] = ("auto", "stored", "bulk")
 """`stored`: all rows are in files that executors read. `bulk`: a stream of large files beside the others, whose
 results executors write."""
 
+OF_FILES = ("segment.", "retention.")
+"""Fault points that are reached soon only where all rows are in files."""
+
 FEWEST, MOST = 3, 5
 """Kills of a round."""
 LONGEST_S = 9.0
@@ -90,6 +93,8 @@ def round_plan(
     if chance.random() < 0.3:
         settings["chunk_rows"] = chance.choice((100, 1000))
     chosen = rows or thirds[number % len(ROWS)]
+    if only is not None and rows is None and any(point.startswith(OF_FILES) for point in only):
+        chosen = "stored"
     if chosen == "stored":
         settings["rows"] = "stored"
     return RoundPlan(

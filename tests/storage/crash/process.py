@@ -55,6 +55,14 @@ class RunProcess:
     def exit_code(self) -> int | None:
         return self._process.poll()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to Python alone."""
+        self._process.send_signal(number)
+
     def watch(self) -> None:
         """Remember the processes that it started."""
         with contextlib.suppress(psutil.NoSuchProcess):

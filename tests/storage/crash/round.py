@@ -14,7 +14,7 @@ from tests.storage.crash.workload import COLUMNS, Workload
 
 START_S = 90.0
 """The longest start of a run."""
-FAULT_S = 20.0
+FAULT_S = 60.0
 """After this time, a fault point that was not reached is given up."""
 DRAIN_S = 300.0
 FOLLOW_S = 25

@@ -9,6 +9,7 @@ from penstock.cli.policy_option import chosen_policy
 from penstock.cli.style import duration
 from penstock.errors import RunError
 from penstock.language.script import Script
+from penstock.language.secrets import shown_options
 from penstock.language.statements import Relation, WindowDef
 from penstock.network import Edge, Network
 from penstock.plan.group_differences import differences
@@ -183,7 +184,7 @@ def _below(network: Network, root: str) -> list[str]:
 
 def _relation(relation: Relation) -> dict[str, Any]:
     columns = {column.name: column.type.name for column in relation.columns}
-    return {"source": relation.source, "columns": columns, "options": dict(relation.options)}
+    return {"source": relation.source, "columns": columns, "options": shown_options(relation.options)}
 
 
 def _in_order(relation: Relation, names: set[str]) -> list[str]:

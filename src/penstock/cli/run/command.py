@@ -1,6 +1,7 @@
 """`penstock run`: a script on Spark, with a live view and a summary at the end."""
 
 import json
+import logging
 import os
 import sys
 import time
@@ -8,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -31,15 +33,22 @@ if TYPE_CHECKING:
     from penstock.runtime.summary import Summary
     from penstock.spark import Running
 
+LOG = logging.getLogger("penstock.run")
 _POLL_S = 0.05
+_STOPPING = "stopping after the running job; Ctrl-C again ends at once"
+_STOPPING_WITH_STATE = "stopping within 5 s; Ctrl-C again ends at once"
+_AT_LIMIT = "ended at the last commit: the next run does again what was under way"
 
 
 @takes(RunCommandOptions)
 def run(options: RunCommandOptions) -> None:
     """Run a script on Spark until Ctrl-C, for some seconds, or until its streams have ended.
 
-    Exits with 1 if the run or one of its queries failed, or if a run with --drain rejected most rows of a stream;
-    with 2 if the call was wrong. Ctrl-C stops the run cleanly and exits with 0, or with 1 if --drain was given.
+    Ctrl-C and SIGTERM stop the run cleanly; with --state, within 5 seconds.
+    The exit code is then 0, or 1 with --drain.
+
+    It is also 1 if the run or a query failed, or if a run with --drain rejected
+    most rows of a stream; and 2 if the call was wrong.
 
     Examples: `penstock run traffic.sql --watch`;
     `penstock run traffic.sql --seconds 30 --policy hnr`;
@@ -53,23 +62,49 @@ def run(options: RunCommandOptions) -> None:
     """
     options.check()
     settings = options.spark.settings(options.remote)
+    from penstock.cli.run.log_file import logging_to
+
+    with logging_to(options.log_file, options.log_level, options.log):
+        _run(options, settings)
+
+
+def _run(options: RunCommandOptions, settings: dict[str, str]) -> None:
+    stamp, script, policy = _read(options)
+    screen = _Screen(options)
+    signals = Signals(options.stopped, partial(_tell_limit, screen.lines))
+    with _reported_errors(screen.lines, options.log), signals, ExitStack() as stack:
+        with spinner("loading PySpark …", hidden=options.quiet) as change:
+
+            def on_stage(text: str) -> None:
+                signals.hold()  # Spark's start replaces the handler of Ctrl-C
+                _stage(change, None if options.quiet else screen.lines, text)
+
+            running = stack.enter_context(_started(options, script, policy, settings, screen, on_stage))
+            signals.arm(running.end_soon)
+        with screen.following(script), _watching(options, stamp, script, running, screen.view):
+            summary = _followed(running, signals, screen.view, options)
+        screen.finish(summary, running.out)
+    if not options.remote and not signals.by_manager:
+        _make_archive(options, settings)
+    code = _exit_code(options, screen.lines, summary, interrupted=signals.asked)
+    if signals.asked and options.state is not None:
+        signals.leave(code)
+    if code:
+        raise typer.Exit(code)
+
+
+def _read(options: RunCommandOptions) -> "tuple[Stamp | None, Script, Policy]":
+    """Return the script and the policy, and when the script's file was changed."""
     from penstock.cli.run.watch import stamp_of
     from penstock.language.script import Script
 
     stamp = stamp_of(options.file)  # before reading, so that an edit while Spark starts is noticed
-    script = Script.read(options.file)
-    policy = chosen_policy(options.policy, script)
-    screen = _Screen(options)
-    with _reported_errors(screen.lines, options.log), Signals() as signals, ExitStack() as stack:
-        with spinner("loading PySpark …", hidden=options.quiet) as change:
-            running = stack.enter_context(_started(options, script, policy, settings, screen, change))
-            signals.arm()
-        with screen.following(script), _watching(options, stamp, script, running, screen.view):
-            summary = _followed(running, signals, screen.view, options.spark_log)
-        screen.finish(summary)
-    if not options.remote:
-        _make_archive(options, settings)
-    _exit(options, screen.lines, summary, interrupted=signals.asked)
+    try:
+        script = Script.read(options.file)
+        return stamp, script, chosen_policy(options.policy, script)
+    except PenstockError as error:
+        LOG.error("%s", error)
+        raise
 
 
 class _Screen:
@@ -87,15 +122,16 @@ class _Screen:
 
     def following(self, script: "Script") -> AbstractContextManager[object]:
         """Show the run until the context is left: draw the live view, or print a first line."""
+        queries, streams = plural(len(script.queries), "query", "queries"), plural(len(script.streams), "stream")
+        text = f"running {queries} on {streams}, {self._options.goal}"
+        LOG.info(text)
         if isinstance(self.view, LiveView):
             return Live(self.view, console=self._console, transient=True)
         if not self._options.quiet:
-            queries = plural(len(script.queries), "query", "queries")
-            streams = plural(len(script.streams), "stream")
-            self.view.event(f"running {queries} on {streams}, {self._options.goal}")
+            self.view.event(text)
         return ExitStack()
 
-    def finish(self, summary: "Summary") -> None:
+    def finish(self, summary: "Summary", out: Path | None) -> None:
         """Print the summary: as JSON, or as example results and figures."""
         self.lines.summary(summary)
         if self._options.as_json:
@@ -105,7 +141,7 @@ class _Screen:
             console = Console(stderr=True) if only_results else wide_console()
             if not only_results:
                 self.examples.show(console, summary)
-            show_figures(console, self._options.file.name, summary, self._options.out)
+            show_figures(console, self._options.file.name, summary, out)
 
 
 def _started(
@@ -114,7 +150,7 @@ def _started(
     policy: "Policy",
     settings: dict[str, str],
     screen: _Screen,
-    change: Callable[[str], None],
+    on_stage: Callable[[str], None],
 ) -> "AbstractContextManager[Running]":
     from penstock.spark import started
 
@@ -138,8 +174,14 @@ def _started(
         spark_log=options.spark_log,
         on_event=screen.view.event,
         on_tick=screen.view.tick,
-        on_stage=partial(_stage, change, None if options.quiet else screen.lines),
+        on_stage=on_stage,
+        every=options.every,
     )
+
+
+def _tell_limit(lines: EventLines) -> None:
+    lines.event(_AT_LIMIT)
+    LOG.warning(_AT_LIMIT)
 
 
 def _make_archive(options: RunCommandOptions, settings: dict[str, str]) -> None:
@@ -166,14 +208,17 @@ def _watching(
     return Watcher(options.file, stamp, script, running, is_live, view.event, fixed_policy)
 
 
-def _exit(options: RunCommandOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> None:
-    """Exit with 1 if a query failed, or if a run that drains did not drain or rejected most rows of a stream."""
+def _exit_code(options: RunCommandOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> int:
+    """Return 1 if a query failed, or if a run that drains did not drain or rejected most rows of a stream."""
+    wrong = []
     if options.drain and interrupted:
-        lines.error("stopped before everything was drained")
+        wrong.append("stopped before everything was drained")
     if options.drain and summary.rejecting:
-        lines.error(f"most rows of {', '.join(summary.rejecting)} were rejected")
-    if summary.failed or (options.drain and (interrupted or summary.rejecting)):
-        raise typer.Exit(code=1)
+        wrong.append(f"most rows of {', '.join(summary.rejecting)} were rejected")
+    for text in wrong:
+        lines.error(text)
+        LOG.error(text)
+    return int(bool(summary.failed or wrong))
 
 
 @contextmanager
@@ -198,13 +243,17 @@ def _stage(change: Callable[[str], None], lines: EventLines | None, text: str) -
         lines.stage(text)
 
 
-def _followed(running: "Running", signals: Signals, view: LiveView | EventLines, with_trace: bool) -> "Summary":
+def _followed(
+    running: "Running", signals: Signals, view: LiveView | EventLines, options: RunCommandOptions
+) -> "Summary":
     """Wait for the end of a run, or stop it when a signal arrives."""
     try:
         while running.alive:
             if signals.asked:
                 view.stopping = True
-                view.event("stopping after the running job; Ctrl-C again ends at once")
+                text = _STOPPING if options.state is None else _STOPPING_WITH_STATE
+                LOG.info(text)
+                view.event(text)
                 return running.stop()
             view.beat()
             time.sleep(_POLL_S)
@@ -212,7 +261,7 @@ def _followed(running: "Running", signals: Signals, view: LiveView | EventLines,
     except (PenstockError, BrokenPipeError):
         raise
     except Exception as error:  # a user gets a sentence, not a traceback
-        if with_trace:
+        if options.spark_log:
             traceback.print_exc()
         from penstock.spark.job_errors import explained
 

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.runtime.summary import Summary
 
 Log = Literal["text", "json"]
+Level = Literal["debug", "info", "warning", "error"]
 
 
 class EventLines:
@@ -44,7 +45,9 @@ class EventLines:
         passed = now - then
         self._told = (now, latest.rows_in, latest.rows_out)
         if self._log == "json":
-            self._write("progress", **_figures(latest))
+            from penstock.runtime.figures_log import figures_of
+
+            self._write("progress", **figures_of(latest))
             return
         said = [
             f"{plural(latest.rows_in, 'row')} in ({rate((latest.rows_in - rows) / passed)} per s)",
@@ -82,24 +85,3 @@ class EventLines:
             told = {} if text is None else {"text": text}
             line = json.dumps({"type": kind, "time": at, **seconds, **told, **figures}, ensure_ascii=False)
         typer.echo(line, err=True)
-
-
-def _figures(summary: "Summary") -> dict[str, Any]:
-    """Return the figures of a progress line."""
-    return {
-        "policy": summary.policy,
-        "rows_in": summary.rows_in,
-        "rows_out": summary.rows_out,
-        "rows_dropped": summary.rows_dropped,
-        "waiting_rows": summary.waiting_rows,
-        "waiting_bytes": summary.waiting_bytes,
-        "jobs": summary.jobs,
-        "utilization": round(summary.utilization, 4),
-        "streams": {
-            name: {"rows": stream.rows, "late": stream.late, "malformed": stream.malformed}
-            for name, stream in summary.streams.items()
-        },
-        "queries": {
-            name: {"status": query.status, "results": query.outputs} for name, query in summary.queries.items()
-        },
-    }

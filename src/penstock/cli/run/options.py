@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from penstock.cli.options import SparkOptions
-from penstock.cli.run.log_lines import Log
+from penstock.cli.run.log_lines import Level, Log
 
 RowFormat = Literal["table", "ndjson"]
 
@@ -47,7 +47,8 @@ class RunCommandOptions:
         ),
     ] = None
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="Go on with a state that a process holds which will not go on.")
+        bool,
+        typer.Option("--take-over", help="Go on with a state that a process still holds which will never go on."),
     ] = False
     master: Annotated[
         str | None, typer.Option(help="Run on this Spark master. Default: this machine.", metavar="URL")
@@ -67,11 +68,26 @@ class RunCommandOptions:
         ),
     ] = None
     every: Annotated[
-        float, typer.Option(help="Without a live view, print figures every N seconds.", metavar="N", min=0)
+        float,
+        typer.Option(
+            help="Print figures every N seconds, without a live view, and to the log file.", metavar="N", min=0
+        ),
     ] = 10.0
     log: Annotated[
         Log, typer.Option(help="Lines on stderr without a live view: text, or one JSON object per line.")
     ] = "text"
+    log_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also log to FILE, with levels; with --log json as JSON. At 10 MB it becomes FILE.1; five older "
+            "files are kept.",
+            metavar="FILE",
+            dir_okay=False,
+        ),
+    ] = None
+    log_level: Annotated[
+        Level, typer.Option(help="Level of the log file: debug, info, warning or error.", metavar="LEVEL")
+    ] = "info"
     watch: Annotated[
         bool, typer.Option("--watch", help="Apply changes of the file while it runs: queries, policy, goals.")
     ] = False
@@ -94,12 +110,19 @@ class RunCommandOptions:
             yield "--format", "--format needs --show"
         if self.take_over and self.state is None:
             yield "--take-over", "--take-over needs --state"
+        if self.state is not None and self.out is None and not self.show and not self.state.exists():
+            yield "--state", "a new state needs --out, for the results; later runs know the folder"
         if self.overwrite and self.out is None:
             yield "--overwrite", "--overwrite needs --out"
         if self.append and self.out is None:
             yield "--append", "--append needs --out"
         if self.append and self.overwrite:
             yield "--append", "--append and --overwrite cannot be combined"
+
+    @property
+    def stopped(self) -> int | None:
+        """The exit code of a run with a state that a signal ends; None without a state."""
+        return None if self.state is None else int(self.drain)
 
     @property
     def goal(self) -> str:

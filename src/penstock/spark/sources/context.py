@@ -1,6 +1,6 @@
 """`SourceContext`: the session and the options with which sources are opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class SourceContext:
     """The folder for files that a later run needs, if there is a state."""
     places: PlaceChoice = field(default_factory=PlaceChoice)
     """Whether rows of files stay there."""
+    needed: Set[str] = frozenset()
+    """Files below `keeps` with rows that an earlier process admitted and that are still needed."""
 
     @property
     def landings(self) -> Path:

@@ -25,7 +25,11 @@ class UnreachableError(RunError):
 class FileSegments:
     """Returns files of a stream as segments, where the rows are many."""
 
-    def __init__(self, stream: StreamDef, context: SourceContext, format_name: str, unit: TimeUnit) -> None:
+    def __init__(
+        self, stream: StreamDef, context: SourceContext, format_name: str, unit: TimeUnit, *, owned: bool = False
+    ) -> None:
+        self._owned = owned
+        """Whether parquet files are Penstock's own, and go when nothing needs them any more."""
         self._stream = stream
         self._context = context
         self._format = format_name
@@ -47,7 +51,9 @@ class FileSegments:
             return ()  # a value may need a cast that fails; Spark's file systems cannot open names with colons
         self.names = names
         return tuple(
-            segment_of(path, footer, self._stream, names) for path, footer in footers.items() if footer.rows
+            segment_of(path, footer, self._stream, names, owned=self._owned)
+            for path, footer in footers.items()
+            if footer.rows
         )
 
     def _stores(self, rows: int, path: Path, *, parsed: bool = False) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.errors import RunError
 from penstock.language.statements import StreamDef
 from penstock.plan.columns import arrow_type
 from penstock.runtime.admission import BAD, RAW, Arrived
 from penstock.runtime.rows.segment import ArrivedFiles, Segment
-from penstock.spark.job_errors import explained
+from penstock.spark.job_errors import check_room, explained
 from penstock.spark.session import check_alive
 from penstock.spark.sources.context import SourceContext
 from penstock.spark.sources.file_changes import FileChanges
@@ -49,6 +50,8 @@ class FileSource:
         context: SourceContext,
         position: Mapping[str, Any] | None = None,
         folder: Path | None = None,
+        *,
+        owned: bool = False,
     ) -> None:
         self.ended = False
         self._stream = stream
@@ -65,18 +68,20 @@ class FileSource:
         stores = context.places.may_store and not context.has_memory_limit
         self._bytes_at_once = _STORED_BYTES_AT_ONCE if stores else _BYTES_AT_ONCE
         self._unit = TimeUnit(stream, context.tell)
-        self._segments = FileSegments(stream, context, self._format, self._unit)
+        self._segments = FileSegments(stream, context, self._format, self._unit, owned=owned)
         self._changes = FileChanges(stream.name, context.tell)
         self._changed = -1
         self._next_listing = 0.0
         self._group: list[Path] = []
         """The files that are being read together."""
+        self._group_stays = False
+        """Whether their rows stay there."""
         self._group_rows = self._group_bytes = 0
         """The rows of these that were returned, and the bytes of the files."""
         self._finished: list[str] = []
         """Names of the files that were read since the position was last asked for."""
         self._told: list[Any] = [[], 0]
-        """The files and rows of a group, as of then."""
+        """The files of a group with their sizes and times, and its rows, as of then."""
         if position is not None:
             self._go_on(position)
 
@@ -99,6 +104,7 @@ class FileSource:
         if found is None:
             self._finish_group()
             return
+        self._group_stays = isinstance(found, tuple)
         self._group_rows += sum(each.rows for each in found) if isinstance(found, tuple) else found.num_rows
         if isinstance(found, tuple):
             yield ArrivedFiles(found, now_us, self._segments.names)
@@ -137,7 +143,7 @@ class FileSource:
     def position(self, *, whole: bool) -> dict[str, Any]:
         """Return the names of the files that were read, and the files and rows of those that are being read."""
         finished, self._finished = self._finished, []
-        group: list[Any] = [[str(path) for path in self._group], self._group_rows] if self._group else [[], 0]
+        group: list[Any] = [self._stamps(), self._group_rows] if self._group else [[], 0]
         if whole:
             open_names = {self._name_of(path) for path in (*self._group, *self._waiting)}
             self._told = group
@@ -149,11 +155,41 @@ class FileSource:
 
     def _go_on(self, position: Mapping[str, Any]) -> None:
         self._seen.update(position.get("read", ()))
-        paths, rows = position.get("group", ([], 0))
-        if paths:
-            self._group, self._group_rows = [Path(path) for path in paths], rows
+        stamps, rows = position.get("group", ([], 0))
+        if stamps:
+            self._group, self._group_rows = [Path(path) for path, _, _ in stamps], rows
+            self._check_group(stamps)
             self._seen.update(map(self._name_of, self._group))
             self._open = self._after(self._read_rows(self._group), rows)
+
+    def _stamps(self) -> list[list[Any]]:
+        """Return the files of the group with their sizes and times, as they were when they were read."""
+        if len(self._told[0]) == len(self._group) and self._told[0][0][0] == str(self._group[0]):
+            return list(self._told[0])
+        found = []
+        for path in self._group:
+            try:
+                status = path.stat()
+                found.append([str(path), status.st_size, status.st_mtime_ns])
+            except OSError:
+                found.append([str(path), 0, 0])  # it was rejected, or is gone: a later run must not go on with it
+        return found
+
+    def _check_group(self, stamps: list[list[Any]]) -> None:
+        """Raise if files of which some rows were read are not what they were: where the others are is unknown."""
+        for path, size, written_ns in stamps:
+            try:
+                status = os.stat(path)
+                now = [status.st_size, status.st_mtime_ns]
+            except OSError:
+                now = [0, 0]
+            if now != [size, written_ns]:
+                what = "is gone" if now == [0, 0] else "has changed"
+                raise RunError(
+                    f"stream {self._stream.name}: {path} {what} since a part of its rows was taken "
+                    f"({self._group_rows:,} of it and of {len(stamps) - 1:,} files read with it): put it back "
+                    "as it was, or begin a new state"
+                )
 
     def _after(self, tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
         """Return what follows after so many rows."""
@@ -313,6 +349,7 @@ class FileSource:
                     yield from self._read_rows([path])
             else:
                 check_alive(spark)
+                check_room(error)
                 yield self._rejected(paths[0], error)
 
     def _rejected(self, path: Path, error: Exception) -> pa.Table:

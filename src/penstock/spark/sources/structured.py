@@ -1,7 +1,9 @@
 """Any source of Structured Streaming: a stock query writes its batches to a folder, which the stream reads."""
 
+import contextlib
 import os.path
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +21,27 @@ _OWN = ("format", "landing", "timestamp", "lateness", "idle")
 
 
 class StructuredSource(FileSource):
-    """Rows of a Structured Streaming source, through ``landing/batch=ID``. A repeated batch is overwritten."""
+    """Rows of a Structured Streaming source, through ``landing/batch=ID``.
+
+    Without the option `landing`, batches are removed when nothing needs them any more. The newest stays: Spark may
+    make it again after a crash, and it is then known that it was read.
+    """
 
     def __init__(
         self, stream: StreamDef, context: SourceContext, position: Mapping[str, Any] | None = None
     ) -> None:
+        own = stream.options.get("landing") is None
         self._landing = Path(
-            stream.options.get("landing") or context.landings / f"landing-{stream.name}"
+            context.landings / f"landing-{stream.name}" if own else stream.options["landing"]
         ).absolute()
         self._landing.mkdir(parents=True, exist_ok=True)
-        super().__init__(stream, context, position, self._landing)
+        self._owns_landing = own
+        self._spent: list[Path] = []
+        """Files of our own that were read as rows since the position was last asked for."""
+        self._committed: list[Path] = []
+        """Those that were read before: the position after them is committed."""
+        super().__init__(stream, context, position, self._landing, owned=own)
+        self._clear_read(context)
         options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
         landing, time = str(self._landing), stream.timestamp
 
@@ -54,12 +67,46 @@ class StructuredSource(FileSource):
 
     def _new_files(self) -> list[Path]:
         batches = sorted(folder for folder in self._landing.glob("batch=*") if (folder / "_SUCCESS").exists())
+        if self._owns_landing:
+            self._remove_empty(batches[:-1])
         new = [folder for folder in batches if folder.name not in self._seen]
         self._seen.update(folder.name for folder in new)
         return [path for folder in new for path in sorted(folder.glob("*.parquet"))]
 
     def _name_of(self, path: Path) -> str:
         return path.parent.name
+
+    # Batches that are not needed any more ---------------------------------------------------------------------
+
+    def position(self, *, whole: bool) -> dict[str, Any]:
+        """Return the names of the batches that were read. Files read before the last call are removed."""
+        for path in self._committed:
+            path.unlink(missing_ok=True)
+        self._committed, self._spent = self._spent, []
+        return super().position(whole=whole)
+
+    def _finish_group(self) -> None:
+        if self._owns_landing and not self._group_stays:
+            self._spent += self._group
+        super()._finish_group()
+
+    def _clear_read(self, context: SourceContext) -> None:
+        """Remove the files that an earlier process read and that nothing needs: it may have died before."""
+        if not self._owns_landing or context.keeps is None:
+            return
+        needed = {context.keeps.absolute() / name for name in context.needed}
+        needed.update(self._group)
+        for name in self._seen:
+            for path in (self._landing / name).glob("*.parquet"):
+                if path not in needed:
+                    path.unlink()
+
+    def _remove_empty(self, batches: Sequence[Path]) -> None:
+        """Remove the folders of batches of which all files are gone."""
+        for folder in batches:
+            if folder.name in self._seen and not any(folder.glob("*.parquet")):
+                shutil.rmtree(folder, ignore_errors=True)
+                self._seen.discard(folder.name)
 
     def _at_end(self) -> bool:
         """Whether the stock query has ended and all its batches were read."""
@@ -79,5 +126,6 @@ class StructuredSource(FileSource):
         self._query.stop()
 
     def close(self) -> None:
-        """Stop the stock query."""
-        self._query.stop()
+        """Stop the stock query, if Spark still answers."""
+        with contextlib.suppress(Exception):
+            self._query.stop()
