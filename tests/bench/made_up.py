@@ -11,6 +11,8 @@ def measured(case, rate, response=1.0, status="ok", behind=1.0):
         outputs=10,
         seconds=1000 * case.queries / rate,
         avg_response=response,
+        median_response=response,
+        p95_response=1.5 * response,
         p99_response=2 * response,
         max_response=3 * response,
         behind_s=behind,

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from penstock.bench.stock.case import StockCase
+from penstock.bench.stock.case import OURS, StockCase
+from penstock.bench.stock.case_list import PARTS, plan
 from penstock.bench.stock.claims import comparisons
 from tests.bench.made_up import measured
 
@@ -69,3 +70,30 @@ def test_a_load_that_was_not_kept_up_with_is_said():
     paced = replace(MIXED, part="paced", feeding="paced", seconds=30)
     assert of(paced, "each-fifo", 100, behind=20).sustained is False
     assert of(paced, "each-fifo", 100, behind=10).sustained is True
+
+
+def test_what_a_state_costs():
+    chunks = replace(FILTER, part="chunks", feeding="steady")
+    cases = [
+        of(FILTER, "each-fifo", 100, 50),
+        of(FILTER, "penstock", 2000, 50),
+        of(FILTER, "penstock-state", 1800, 50),
+        of(FILTER, "penstock", 20_000, 1000),
+        of(FILTER, "penstock-state", 16_000, 1000),
+        of(chunks, "penstock", 100, 50, response=0.100),
+        of(chunks, "penstock-state", 100, 50, response=0.108),
+    ]
+    found = {each.claim: (round(each.measured, 6), each.holds) for each in comparisons(cases) if each.measured}
+    assert found["50 filters: throughput with --state ÷ without"] == (0.9, True)
+    assert found["1,000 filters: throughput with --state ÷ without"] == (0.8, False)
+    assert found["50 filters, --state: throughput ÷ stock, one query each"] == (18, True)
+    assert found["small chunks, --state: median of responses, seconds more"] == (0.008, True)
+    assert found["small chunks, --state: p95 of responses, seconds more"] == (0.012, True)
+
+
+def test_with_a_state_all_cases_are_on_a_disk_and_ours_run_twice():
+    cases = plan(["filters", "chunks"], quick=True, with_state=True)
+    assert all(case.on_disk for case in cases)
+    ours = [case for case in cases if case.system in OURS]
+    assert [case.system for case in ours] == [*OURS] * (len(ours) // 2)
+    assert not any(case.on_disk or case.system == "penstock-state" for case in plan(list(PARTS), quick=False))

@@ -1,11 +1,13 @@
 import json
 import os
+import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.bench.stock import outputs
 from penstock.bench.stock.outputs import (
     between,
     fan_out,
@@ -49,10 +51,10 @@ def test_results_of_one_query_each_count_from_the_manifest_not_from_the_file(tmp
     written(tmp_path / "q0" / "a.parquet", 99, sent=[0, 0, 1_000_000])
     written(tmp_path / "q0" / "never-committed.parquet", 99, sent=[0])
     manifest(tmp_path / "q0", "0", 103, "a.parquet")
-    outputs = list(one_each(tmp_path))
-    assert totals(outputs) == {"q0": 3}
-    figures = responses_since(outputs, start=100)
-    assert responses_since(outputs, start=99, sent_us=-1_000_000) == figures  # counted from another time
+    found = list(one_each(tmp_path))
+    assert totals(found) == {"q0": 3}
+    figures = responses_since(found, start=100)
+    assert responses_since(found, start=99, sent_us=-1_000_000) == figures  # counted from another time
     assert (figures.outputs, figures.max) == (3, 3.0)
     assert figures.avg == pytest.approx((3 + 3 + 2) / 3)
 
@@ -73,16 +75,32 @@ def test_a_fanned_out_batch_counts_from_its_marker(tmp_path):
     assert [output.committed for output in fan_out(tmp_path)] == [101, 105]
 
 
+@pytest.fixture
+def renamed_when_written(monkeypatch):
+    """Nobody can set the time at which a file was renamed."""
+    monkeypatch.setattr(outputs, "renamed_s", lambda path: path.stat().st_mtime)
+
+
+def test_a_rename_counts_and_not_the_writing(tmp_path):
+    written(tmp_path / "hidden.parquet", 101, sent=[0])
+    before = time.time() - 0.1  # files have the time of the last tick of the kernel's clock
+    (tmp_path / "_recent" / "q").mkdir(parents=True)
+    (tmp_path / "hidden.parquet").rename(tmp_path / "_recent" / "q" / "part-0001-00000001.parquet")
+    assert before <= next(penstock(tmp_path)).committed <= time.time()
+
+
+@pytest.mark.usefixtures("renamed_when_written")
 def test_files_of_jobs_count_and_what_is_published_from_them_does_not(tmp_path):
     part = "part-0001-00000001.parquet"
     written(tmp_path / "_groups" / "group 1" / part, 101, sent=[0, 0, 0], __query=["q0", "q1", "q0"])
     written(tmp_path / "q0" / part, 130, sent=[0, 0])
     written(tmp_path / "_recent" / "alone" / part.replace("1.", "2."), 102, sent=[0])
-    outputs = list(penstock(tmp_path))
-    assert totals(outputs) == {"q0": 2, "q1": 1, "alone": 1}
-    assert max(output.committed for output in outputs) == 102
+    found = list(penstock(tmp_path))
+    assert totals(found) == {"q0": 2, "q1": 1, "alone": 1}
+    assert max(output.committed for output in found) == 102
 
 
+@pytest.mark.usefixtures("renamed_when_written")
 def test_files_belong_to_the_part_in_which_they_were_committed(tmp_path):
     for number, at in ((1, 100.0), (2, 101.5), (3, 102.0)):
         written(tmp_path / "_recent" / "q" / f"part-0001-0000000{number}.parquet", at, sent=[0])

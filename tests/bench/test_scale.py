@@ -60,12 +60,23 @@ def test_a_case_survives_json():
 
 def test_every_claim_is_measured_by_a_whole_run():
     counted = {"handed_over": 5, "fetched": 3, "read": 2, "scans": 10}
-    cases = [made_up(case, traffic=counted) for case in ScalePlan(list(PARTS)).cases()]
+    cases = [made_up(case, traffic=counted) for case in ScalePlan(list(PARTS), with_state=True).cases()]
     found = comparisons(cases)
     assert [claim.claim for claim in found if claim.measured is None] == []
     assert [claim.claim for claim in found if not claim.holds] == [
         f"1 filter, files of {size} rows: speed ÷ stock" for size in ("1,000,000", "5,000,000")
     ]
+
+
+def test_a_state_is_measured_beside_none():
+    plan = ScalePlan(["filters"], file_rows=(100_000,), filters=(1,), with_state=True)
+    cases = plan.cases()
+    assert [case.system for case in cases] == ["batch", "each", "penstock", "penstock-state"]
+    assert all(case.on_disk for case in cases)
+    seconds = {"penstock": 1.0, "penstock-state": 1.25}
+    found = comparisons([made_up(case, seconds.get(case.system, 3.0)) for case in cases])
+    [claim] = [each for each in found if "--state" in each.claim]
+    assert (claim.measured, claim.holds) == (0.8, False)
 
 
 def claim_of(results, words):

@@ -72,11 +72,16 @@ def penstock(out: Path) -> Iterator[ResultFile]:
     change when it is renamed: with a state that is later than the time at which it was written.
     """
     for staged in staged_in(out):
-        committed = staged.path.stat().st_ctime
+        committed = renamed_s(staged.path)
         if staged.place is None:
             yield _read(staged.path, committed, "", by=QUERY)
         else:
             yield _read(staged.path, committed, staged.place)
+
+
+def renamed_s(path: Path) -> float:
+    """Return when a file was renamed to its place, if nothing else was changed since."""
+    return path.stat().st_ctime
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[ResultFile]]] = {
