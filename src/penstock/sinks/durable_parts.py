@@ -9,7 +9,7 @@ from penstock.errors import RunError
 from penstock.sinks.folder_layout import REJECTED, PartId, parts_in, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.storage.faults import reached
-from penstock.storage.files import flush_folder
+from penstock.storage.files import flush_folder, make_folder
 from penstock.storage.verification import is_shown
 
 Position = Mapping[str, Any]
@@ -21,7 +21,7 @@ def reveal(out: Path, files: Iterable[list[str]]) -> set[Path]:
     for hidden, place in files:
         source, target = out / hidden, out / place
         reached("reveal.before")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         source.rename(target)
         folders.add(target.parent)
         reached("reveal.renamed")

@@ -34,7 +34,7 @@ from penstock.sinks.rolling_files import RollingFiles, unfinished_in
 from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import Schemas, columns_of, fitted, plain, schema_of
 from penstock.storage.faults import reached
-from penstock.storage.files import NO_ROOM, STOPS_WITHOUT_ROOM, flush_file, flush_folders
+from penstock.storage.files import NO_ROOM, STOPS_WITHOUT_ROOM, flush_file, flush_folders, make_folder
 
 Splitter = Callable[[Sequence[Path], Path], Mapping[str, Path]]
 """Splits files of a group by query, into a folder; returns one file for each query that has rows."""
@@ -105,7 +105,7 @@ class ParquetSink(Sink):
                 force=self._take_over,
             )
             self._folders = QueryFolders(self._folder, self._manifest, overwrite=self._overwrite)
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
 
     @contextlib.contextmanager
     def _os_errors(self) -> Iterator[None]:
@@ -253,7 +253,7 @@ class ParquetSink(Sink):
         with self._os_errors():
             self._begin()
             folder = (self._folder / WRITING).absolute()
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             return folder
 
     def emit_files(self, name: str, written: WrittenResults, *, of_group: bool) -> None:
@@ -274,7 +274,7 @@ class ParquetSink(Sink):
         with self._os_errors():
             self._begin()
             folder = self._folder / REJECTED / stream
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             with (folder / f"rows-{self._manifest.runs:04d}.json").open("a", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in rejected_lines(rows))
                 if self.is_durable:

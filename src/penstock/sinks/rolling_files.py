@@ -18,7 +18,7 @@ from penstock.language.settings import Roll
 from penstock.runtime.rows.driver_traffic import TRAFFIC
 from penstock.sinks.folder_layout import WRITING, PartId, part_name, parts_in
 from penstock.storage.faults import reached
-from penstock.storage.files import flush_file, flush_folder
+from penstock.storage.files import flush_file, flush_folder, make_folder
 
 _KEY = b"penstock"
 _SMALL = 256 * 1024
@@ -127,7 +127,7 @@ class RollingFiles:
 
     def add_file(self, path: Path, until: PartId) -> None:
         """Add a file with the rows of all parts up to `until`, by renaming it; it is never merged with others."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         size, schema = path.stat().st_size, pq.read_schema(path).remove_metadata()
         place = self._folder / part_name(until)
         if self._check is not None:
@@ -136,6 +136,12 @@ class RollingFiles:
         path.rename(place)
         self._named()
         self._files.append(_File(place, HeldParts.named(until), size, schema))
+
+    def _make_folder(self) -> None:
+        if self._check is None:  # thousands of queries have a folder each
+            self._folder.mkdir(parents=True, exist_ok=True)
+        else:
+            make_folder(self._folder)
 
     def _named(self) -> None:
         """Take note that a file got its place: where files never change, it is durable now."""
@@ -177,7 +183,7 @@ class RollingFiles:
         else:
             path, held = self._folder / part_name(until), HeldParts(self.until, until, self._now_s())
         schema = rows.schema.with_metadata(held.metadata)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         unfinished = unfinished_in(self._writing, path.name)
         with pq.ParquetWriter(unfinished, schema) as writer:
             for group in _row_groups([file.path for file in merged], rows):
@@ -197,7 +203,7 @@ class RollingFiles:
 
 def unfinished_in(folder: Path, name: str) -> Path:
     """Return the path where a file is written before it is moved to its place, so that readers see it complete."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     return folder / f"{name}.tmp"
 
 

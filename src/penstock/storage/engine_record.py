@@ -17,7 +17,7 @@ from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.stream_log import StreamLog
 from penstock.storage.faults import reached
-from penstock.storage.files import checksum_of, flush_file, flush_folder
+from penstock.storage.files import checksum_of, flush_upwards
 from penstock.storage.places import described
 from penstock.storage.row_log import RowLogs, place_of
 
@@ -41,6 +41,8 @@ class EngineRecord:
         """Chunks that are written, by number."""
         self._checksums: dict[Path, int] = {}
         """Of files of ours that are durable."""
+        self._durable: set[Path] = set()
+        """Folders of such files whose names are durable."""
         self._counted: list[CountedResults] = []
         self._told = len(engine.history)
         self._lost = len(engine.state.lost)
@@ -199,8 +201,7 @@ class EngineRecord:
         """Make a file of ours durable once, and return its checksum."""
         path = segment.path.absolute()
         if path not in self._checksums:
-            flush_file(path)
-            flush_folder(path.parent)
+            flush_upwards(path, self._folder, self._durable)
             self._checksums[path] = checksum_of(path)
             reached("segment.flushed")
         return self._checksums[path]

@@ -40,6 +40,19 @@ def flush_folders(folders: set[Path]) -> None:
             flush_folder(folder)
 
 
+def flush_upwards(path: Path, top: Path, durable: set[Path]) -> None:
+    """Wait until a file is on the disk, with its name and those of the folders between it and `top`.
+
+    `durable` has the folders below `top` whose names are on the disk; new ones are added.
+    """
+    flush_file(path)
+    for folder in path.parents:
+        flush_folder(folder)
+        if folder == top or folder in durable:
+            return
+        durable.add(folder)
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder, and wait until it is on the disk."""
     if not folder.is_dir():
