@@ -1,7 +1,9 @@
 """Row logs: files to which rows are appended, chunk after chunk. A file goes when no chunk in it is needed."""
 
 import os
+from collections.abc import Set
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -16,6 +18,9 @@ from penstock.storage.files import flush_folders, make_folder
 
 ROLL_BYTES = 16 * 1024 * 1024
 """Bytes from which on the next file is begun."""
+_LONGEST_NAME = 150
+_MOST_HANDLES = 64
+"""How many files are open at a time: there may be thousands of operators."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class RowsAt:
 
 
 @dataclass
-class _Open:
+class _Log:
     path: Path
-    file: BinaryIO
+    file: BinaryIO | None
     size: int = 0
 
 
@@ -45,7 +50,10 @@ class RowLogs:
     def __init__(self, folder: Path, epoch: int) -> None:
         self._folder = folder
         self._epoch = epoch
-        self._open: dict[str, _Open] = {}
+        self._logs: dict[str, _Log] = {}
+        """The newest file of each place."""
+        self._handles: dict[Path, _Log] = {}
+        """Those that are open; the one that was used last is the last."""
         self._files = 0
         self._unflushed: dict[Path, BinaryIO] = {}
         self._new_in: set[Path] = set()
@@ -56,29 +64,45 @@ class RowLogs:
         with pa.ipc.new_stream(sink, rows.schema, options=_OPTIONS) as writer:
             writer.write_table(rows)
         data = sink.getvalue()
-        current = self._open.get(place)
-        if current is None or current.size >= ROLL_BYTES:
-            current = self._next(place)
+        log = self._logs.get(place)
+        if log is None or log.size >= ROLL_BYTES:
+            if log is not None:
+                self._close(log)
+            log = self._logs[place] = self._new(place)
+        file = self._opened(log)
         reached("rows.before")
-        start = current.size
-        current.file.write(data)
-        current.size += len(data)
-        self._unflushed[current.path] = current.file
-        return RowsAt(str(current.path.relative_to(self._folder)), start, len(data), crc32(data))
+        start = log.size
+        file.write(data)
+        log.size += len(data)
+        self._unflushed[log.path] = file
+        return RowsAt(str(log.path.relative_to(self._folder)), start, len(data), crc32(data))
 
-    def _next(self, place: str) -> _Open:
-        before = self._open.pop(place, None)
-        if before is not None:
-            self._flush(before.file)
-            self._unflushed.pop(before.path, None)
-            before.file.close()
+    def _new(self, place: str) -> _Log:
         folder = self._folder / place
         make_folder(folder)
         self._files += 1
         path = folder / f"{self._epoch:06d}-{self._files:08d}.rows"
-        self._open[place] = _Open(path, path.open("xb"))
         self._new_in.add(folder)
-        return self._open[place]
+        return _Log(path, path.open("xb"))
+
+    def _opened(self, log: _Log) -> BinaryIO:
+        """Return the file of a log, open at its end; that of another may be closed for it."""
+        if log.file is None:
+            log.file = log.path.open("r+b")
+            log.file.seek(log.size)
+        self._handles.pop(log.path, None)
+        self._handles[log.path] = log
+        if len(self._handles) > _MOST_HANDLES:
+            self._close(next(iter(self._handles.values())))
+        return log.file
+
+    def _close(self, log: _Log) -> None:
+        if log.file is not None:
+            if self._unflushed.pop(log.path, None) is not None:
+                self._flush(log.file)
+            log.file.close()
+            log.file = None
+            self._handles.pop(log.path, None)
 
     def flush(self) -> None:
         """Wait until all rows are on the disk."""
@@ -96,16 +120,19 @@ class RowLogs:
         reached("rows.written")
         (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(file.fileno())
 
-    @property
-    def current(self) -> set[str]:
-        """The files to which more may be appended."""
-        return {str(each.path.relative_to(self._folder)) for each in self._open.values()}
+    def leave(self, needed: Set[str]) -> None:
+        """Append no more to files of which nothing is needed, so that they can be removed."""
+        for place, log in list(self._logs.items()):
+            if str(log.path.relative_to(self._folder)) not in needed:
+                self._close(self._logs.pop(place))
 
     def close(self) -> None:
         """Close all files."""
-        for each in self._open.values():
-            each.file.close()
-        self._open.clear()
+        for log in self._handles.values():
+            if log.file is not None:
+                log.file.close()
+        self._handles.clear()
+        self._logs.clear()
 
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -135,4 +162,7 @@ def place_of(kind: str, name: str) -> str:
     >>> place_of("streams", "my/../stream")
     'streams/=my%2F..%2Fstream'
     """
-    return f"{kind}/={quote(name, safe=' .-_()')}"
+    quoted = quote(name, safe=" .-_()")
+    if len(quoted) > _LONGEST_NAME:
+        quoted = f"{quoted[:_LONGEST_NAME]}~{sha256(name.encode()).hexdigest()[:16]}"
+    return f"{kind}/={quoted}"

@@ -248,7 +248,9 @@ class StateStore:
         }
         self._rows.flush()
         self.folder.checkpoint(body)
-        for path in self._retention.release(Image.of(body).files | self._rows.current):
+        needed = Image.of(body).files
+        self._rows.leave(needed)
+        for path in self._retention.release(needed):
             self._of.forget(path)
         self._entries = self._bytes = 0
         self._checkpointed = time.monotonic()
