@@ -8,11 +8,7 @@ from typing import TextIO
 from penstock.errors import RunError
 from penstock.runtime.clock import now_text
 from penstock.sinks.folder_layout import RUNNING
-
-try:
-    import fcntl
-except ImportError:  # Windows: a second run in a folder is not detected
-    fcntl = None  # type: ignore[assignment]
+from penstock.storage.locks import is_at, is_locked, lock, replace_lock
 
 
 class RunMarker:
@@ -34,40 +30,33 @@ class RunMarker:
 
     def check_free(self) -> None:
         """Raise an error if another run is writing to the folder."""
-        if self.since is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                self._lock(file)
+        if is_locked(self._path):
+            raise self._taken
 
     def take(self, *, force: bool = False) -> None:
         """Mark the folder as written to by this run, with `force` even if another process does not let it go."""
-        file = self._path.open("a", encoding="utf-8")
-        try:
-            self._lock(file)
-        except RunError:
+        file = lock(self._path)
+        if file is None:
             if not force:
-                file.close()
-                raise
+                raise self._taken
+            file = replace_lock(self._path)
         file.truncate(0)
         json.dump({"started": now_text(), "process": os.getpid()}, file)
         file.flush()
         self._file = file
 
     def release(self, *, ended_well: bool) -> None:
-        """Unlock the folder; the marker stays if the run did not end well."""
+        """Unlock the folder; the marker stays if the run did not end well, or if it is that of another run."""
         if self._file is None:
             return
-        if ended_well:
-            self._path.unlink(missing_ok=True)
+        if ended_well and is_at(self._file, self._path):
+            self._path.unlink()
         self._file.close()
         self._file = None
 
-    def _lock(self, file: TextIO) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RunError(
-                f"another run is writing to {self._path.parent} (since {self.since}): choose another folder, "
-                "or wait until it ends"
-            ) from error
+    @property
+    def _taken(self) -> RunError:
+        return RunError(
+            f"another run is writing to {self._path.parent} (since {self.since}): choose another folder, "
+            "or wait until it ends"
+        )

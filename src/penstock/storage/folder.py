@@ -60,11 +60,9 @@ class Folder:
                     replace_file(path / ABOUT, encoded("state", about))
                 if not take_over:  # else the other process may be writing one
                     _remove_unfinished(path)
-                found = recover(path)
-                if found is not None:
-                    for damaged in found.damaged:
-                        damaged.rename(damaged.with_suffix(".damaged"))
-                    owner.follow(max(each["run"]["epoch"] for each in (found.checkpoint, *found.entries)))
+                found = _recovered(path, owner)
+                if take_over:
+                    found = _fenced(path, owner, found)
                 return cls(path, owner, about, found)
             except BaseException:
                 owner.release()
@@ -101,9 +99,18 @@ class Folder:
             *(Change("set", name, value=value).as_dict() for name, value in changed.items()),
         ]
         running, _, _ = script_after(self.base, self.image)
-        settings = {**script.settings, **self._set_while_running()}
+        settings = {**script.settings, **self._set_while_running(), **self._planned(old, script)}
         self._keep(self.image.script["text"], script)
         return replace(running, settings=settings, folder=script.folder), before, script
+
+    def _planned(self, old: Script, script: Script) -> dict[str, Any]:
+        """Return the settings that decide the plan: those of the first run, as its queues are in the state."""
+        first = old.settings.get("groups", True)
+        if script.settings.get("groups", True) != first:
+            self.notes.append(
+                f"groups stay {'on' if first else 'off'}, as this state began: SET groups applies to a new state"
+            )
+        return {"groups": first}
 
     def _keep(self, first: str, script: Script) -> None:
         self.script = {"text": first, "latest": script.text, "name": script.name}
@@ -158,6 +165,33 @@ class Folder:
             except (FileNotFoundError, FileExistsError):
                 self.owner.check()
                 raise
+
+
+def _recovered(path: Path, owner: Owner) -> Recovered | None:
+    """Read the newest state; set damaged files aside."""
+    found = recover(path)
+    if found is not None:
+        for damaged in found.damaged:
+            damaged.rename(damaged.with_suffix(".damaged"))
+        owner.follow(max(each["run"]["epoch"] for each in (found.checkpoint, *found.entries)))
+    return found
+
+
+def _fenced(path: Path, owner: Owner, found: Recovered | None) -> Recovered | None:
+    """Commit an entry of the new epoch, and return the state with it.
+
+    Then a process from which the folder was taken can commit nothing more, whatever it was about to do. From now
+    on files that no entry names can be removed.
+    """
+    is_ours = False
+    while found is not None and not is_ours:
+        try:
+            Journal(path, found.last).append({"run": {"epoch": owner.epoch}})
+            is_ours = True
+        except FileExistsError:  # it was faster
+            owner.check()
+        found = _recovered(path, owner)
+    return found
 
 
 def check_local(path: Path) -> None:

@@ -47,9 +47,9 @@ class Journal:
 
     def checkpoint(self, body: Mapping[str, Any]) -> None:
         """Write everything as of the last entry."""
-        path = _path(self._checkpoints, self.last)
-        if path.exists():
+        if self.last in self._known:
             return
+        path = _path(self._checkpoints, self.last)
         write_new(path, encoded("checkpoint", body), "checkpoint")
         self._known.append(self.last)
 

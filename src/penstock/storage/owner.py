@@ -14,11 +14,7 @@ from uuid import uuid4
 
 from penstock.storage.documents import DamagedError, StateError, encoded, read_document
 from penstock.storage.files import make_folder, replace_file
-
-try:
-    import fcntl
-except ImportError:  # Windows: only the epoch protects the folder
-    fcntl = None  # type: ignore[assignment]
+from penstock.storage.locks import is_locked, lock, replace_lock
 
 OWNER, LOCK = "owner", "lock"
 
@@ -30,9 +26,9 @@ class FencedError(StateError):
 class Owner:
     """The right to write to a state folder."""
 
-    def __init__(self, folder: Path, lock: TextIO | None, about: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, held: TextIO, about: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._lock = lock
+        self._lock: TextIO | None = held
         self._about = dict(about)
         replace_file(folder / OWNER, encoded("owner", about))
 
@@ -45,22 +41,14 @@ class Owner:
     def claim(cls, folder: Path, started: str, *, take_over: bool = False) -> "Owner":
         """Become the owner; raise if another process is, unless it is to be replaced."""
         make_folder(folder)
-        lock: TextIO | None = (folder / LOCK).open("a", encoding="utf-8")
-        assert lock is not None
-        try:
-            before = _known_owner(folder)
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            lock.close()
-            lock = None
+        held = lock(folder / LOCK)
+        before = _known_owner(folder)
+        if held is None:
             if not take_over:
-                raise StateError(_taken(folder, before)) from error
-        except BaseException:
-            lock.close()
-            raise
+                raise StateError(_taken(folder, before))
+            held = replace_lock(folder / LOCK)
         who = {"process": os.getpid(), "machine": socket.gethostname(), "started": started, "claim": uuid4().hex}
-        return cls(folder, lock, {"epoch": int(before.get("epoch", 0)) + 1, **who})
+        return cls(folder, held, {"epoch": int(before.get("epoch", 0)) + 1, **who})
 
     def follow(self, epoch: int) -> None:
         """Be newer than an epoch that the journal knows: the owner file may have been lost."""
@@ -109,15 +97,7 @@ def _known_owner(folder: Path) -> dict[str, Any]:
 
 def is_owned(folder: Path) -> bool:
     """Whether a process uses a state folder now, as far as this machine can tell."""
-    path = folder / LOCK
-    if fcntl is None or not path.exists():
-        return False
-    with path.open("r", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
+    return is_locked(folder / LOCK)
 
 
 def _taken(folder: Path, before: dict[str, Any]) -> str:
