@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.language import Script
+from penstock.sinks.durable_parts import missing_results
 from penstock.storage.compaction import compact
 from penstock.storage.documents import StateError
 from penstock.storage.folder import Folder
@@ -134,11 +135,11 @@ def row_files(place):
 @pytest.mark.parametrize("number", range(12))
 def test_the_check_finds_each_kind_of_damage(tmp_path, killed, number):
     place = copied(killed[1], tmp_path / "copy")
-    assert problems_in(place / "state", results=place / "out") == []
+    assert problems_in(place / "state", also=lambda image: missing_results(image, place / "out")) == []
     name, damage = list(damages(place))[number]
     damage()
     try:
-        problems = problems_in(place / "state", results=place / "out")
+        problems = problems_in(place / "state", also=lambda image: missing_results(image, place / "out"))
     except StateError as error:
         problems = [str(error)]
     assert problems, name

@@ -63,10 +63,11 @@ def _show(folder: Path, *, as_json: bool) -> None:
 
 
 def _check(folder: Path, *, as_json: bool) -> None:
+    from penstock.sinks.durable_parts import missing_results
     from penstock.storage.verification import problems_in
 
     with _progress("checking") as tell:
-        problems = problems_in(folder, tell)
+        problems = problems_in(folder, tell, missing_results)
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), "problems": problems}, indent=2, ensure_ascii=False))
     elif problems:

@@ -1,16 +1,19 @@
 """Results of a run with a state: parts that were committed and not revealed, and parts that were not committed."""
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from penstock.errors import RunError
-from penstock.sinks.folder_layout import REJECTED, PartId, parts_in, staged_in
+from penstock.sinks.folder_layout import RECENT, REJECTED, PartId, part_of, parts_in, staged_in
 from penstock.sinks.manifest import Manifest
+from penstock.sinks.rolling_files import HeldParts
 from penstock.storage.faults import reached
 from penstock.storage.files import flush_folder, make_folder
-from penstock.storage.verification import is_shown
+from penstock.storage.image import Image
 
 Position = Mapping[str, Any]
 
@@ -46,6 +49,39 @@ def recover(out: Path, manifest: Manifest, state: str, position: Position, pendi
     _cut_rejected(out, _runs_of(manifest, state), position.get("run", 0), position.get("rejected", {}))
     reached("recovery.after")
     return notes
+
+
+def missing_results(image: Image, moved_to: Path | None = None) -> Iterator[str]:
+    """Yield results that were committed and are nowhere; `moved_to` is their folder, if it is not where it was."""
+    known = image.sink.get("folder")
+    if known is None:
+        return
+    out = moved_to or Path(known)
+    if not out.is_dir():
+        yield f"the folder of results {out} is gone"
+        return
+    for hidden, place in image.pending:
+        if not (out / hidden).exists() and not is_shown(out, place):
+            yield f"{out / place} was committed and is neither there nor published"
+
+
+def is_shown(out: Path, place: str) -> bool:
+    """Whether a part is at its place, or a published file of its query holds it; for groups, of any query."""
+    part = part_of(Path(place).name)
+    assert part is not None
+    one = Path(place).parts[0] == RECENT
+    folders = [out / Path(place).parent.name] if one else [each for each in out.iterdir() if each.is_dir()]
+    return (out / place).exists() or any(_holds(folder, part) for folder in folders)
+
+
+def _holds(folder: Path, part: PartId) -> bool:
+    """Whether the first published file that ends with this part or later begins before it."""
+    for until, path in parts_in(folder):
+        if until >= part and until[1]:  # part 0 is that of a query without results
+            with pq.ParquetFile(path) as file:
+                held = HeldParts.of(file, until)
+            return held.sealed or held.after < part
+    return False
 
 
 def check_newest(out: Path, manifest: Manifest, state: str, position: Position) -> None:

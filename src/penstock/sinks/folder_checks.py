@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.language.script import folded
-from penstock.sinks.folder_layout import is_older, staged_in
+from penstock.sinks.folder_layout import hidden_runs, is_older, staged_in
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.run_marker import RunMarker
 from penstock.sinks.schemas import columns_of
@@ -14,7 +14,15 @@ from penstock.sinks.schemas import columns_of
 _SHOWN = 5
 
 
-def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool, force: bool = False) -> None:
+def check_usable(
+    out: Path,
+    marker: RunMarker,
+    *,
+    overwrite: bool,
+    append: bool,
+    force: bool = False,
+    state: str | None = None,
+) -> None:
     """Raise an error that says what a folder holds and what can be done, unless a run may write to it."""
     if overwrite and append:
         raise RunError("results are appended or overwritten, not both")
@@ -28,6 +36,8 @@ def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool,
     if not force:
         marker.check_free()
     manifest = Manifest.read(out)
+    if append:
+        _check_hidden(out, manifest, state)
     if not manifest.runs or overwrite or append:
         return
     names = list(manifest.queries)
@@ -45,6 +55,20 @@ def check_usable(out: Path, marker: RunMarker, *, overwrite: bool, append: bool,
         "choose another folder, publish them and add to them (--append), or remove them (--overwrite). "
         "penstock.read can read them as they are"
     )
+
+
+def _check_hidden(out: Path, manifest: Manifest, state: str | None) -> None:
+    """Raise if a run of another state died here, and its next run has to make results visible or to remove them.
+
+    Results of a later run must not be published before that.
+    """
+    for run in hidden_runs(out):
+        owner = manifest.states.get(run)
+        if owner is not None and owner != state:
+            raise RunError(
+                f"{out} has results of a run with --state that did not finish: go on with that state first, "
+                "choose another folder, or remove all results (--overwrite)"
+            )
 
 
 class QueryFolders:

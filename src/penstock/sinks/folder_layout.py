@@ -24,6 +24,7 @@ WRITING = "_writing"
 PartId = tuple[int, int]
 """Number of the run, and of the part in the run: unique in a folder, and larger for later parts."""
 
+_HIDDEN = re.compile(r"part-new-(\d+)-")
 _PART = re.compile(r"part-(\d{4,})-(\d{8,})\.parquet")
 
 
@@ -38,12 +39,18 @@ def part_name(part: PartId) -> str:
 
 def parts_in(folder: Path) -> list[tuple[PartId, Path]]:
     """Return the files of parts in a folder, in their order; other files are ignored."""
-    found = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        match = _PART.fullmatch(path.name)
-        if match is not None:
-            found.append(((int(match[1]), int(match[2])), path))
-    return sorted(found)
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted((part, path) for path in paths if (part := part_of(path.name)) is not None)
+
+
+def part_of(name: str) -> PartId | None:
+    """Return the part that a file is named by; None if it is no part.
+
+    >>> part_of("part-0001-00000012.parquet")
+    (1, 12)
+    """
+    match = _PART.fullmatch(name)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,17 @@ def _staged_in(out: Path) -> Iterator[Staged]:
     for folder in (out / RECENT).glob("*"):
         for part, path in parts_in(folder):
             yield Staged(part, path, folder.name)
+
+
+def hidden_name(part: PartId) -> str:
+    """Return the name, without its ending, of a part that is written and waits for the commit of a state."""
+    return f"part-new-{part[0]}-{part[1]}.parquet"
+
+
+def hidden_runs(out: Path) -> set[int]:
+    """Return the runs with parts that wait for a commit."""
+    names = (path.name for path in (out / WRITING).glob("part-new-*"))
+    return {int(match[1]) for match in map(_HIDDEN.match, names) if match is not None}
 
 
 def is_older(out: Path) -> bool:

@@ -25,7 +25,17 @@ from penstock.runtime.rows.written import WrittenResults
 from penstock.runtime.sink import Sink
 from penstock.sinks.durable_parts import recover, reveal
 from penstock.sinks.folder_checks import QueryFolders, check_columns, check_usable
-from penstock.sinks.folder_layout import GROUPS, RECENT, REJECTED, WRITING, PartId, Staged, part_name, staged_in
+from penstock.sinks.folder_layout import (
+    GROUPS,
+    RECENT,
+    REJECTED,
+    WRITING,
+    PartId,
+    Staged,
+    hidden_name,
+    part_name,
+    staged_in,
+)
 from penstock.sinks.manifest import Manifest
 from penstock.sinks.parts import KeptTables, read_part, rows_in
 from penstock.sinks.publish_batch import Batch, next_batch, read_at_once
@@ -103,6 +113,7 @@ class ParquetSink(Sink):
                 overwrite=self._overwrite,
                 append=self._append or goes_on,
                 force=self._take_over,
+                state=self._state,
             )
             self._folders = QueryFolders(self._folder, self._manifest, overwrite=self._overwrite)
             make_folder(self._folder)
@@ -172,7 +183,7 @@ class ParquetSink(Sink):
         return found
 
     def _hidden(self, part: PartId) -> Path:
-        return unfinished_in(self._folder / WRITING, f"part-new-{part[0]}-{part[1]}.parquet")
+        return unfinished_in(self._folder / WRITING, hidden_name(part))
 
     def _next_part(self) -> PartId:
         self._number += 1
@@ -366,6 +377,8 @@ class ParquetSink(Sink):
         for each in parts:
             each.path.unlink()
             self._kept_tables.drop(each.part)
+        if self.is_durable:  # published files may be moved away by their readers: parts must not come back
+            flush_folders({each.path.parent for each in parts})
         reached("publish.removed")
 
     def _split(self, batch: Sequence[Staged], until: PartId) -> bool:

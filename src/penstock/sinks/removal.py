@@ -28,7 +28,7 @@ def remove_unfinished(out: Path) -> None:
         path.unlink()
     for kind in ("job-*", "split-*"):
         for folder in (out / WRITING).glob(kind):
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # a job that nobody waits for may still write there
     _remove_if_empty(out / WRITING)
 
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -184,7 +185,7 @@ class RollingFiles:
             path, held = self._folder / part_name(until), HeldParts(self.until, until, self._now_s())
         schema = rows.schema.with_metadata(held.metadata)
         self._make_folder()
-        unfinished = unfinished_in(self._writing, path.name)
+        unfinished = unfinished_in(self._writing, f"{path.stem}-{uuid4().hex[:8]}")
         with pq.ParquetWriter(unfinished, schema) as writer:
             for group in _row_groups([file.path for file in merged], rows):
                 writer.write_table(group.replace_schema_metadata(schema.metadata))

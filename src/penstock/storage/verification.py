@@ -1,6 +1,6 @@
 """Checks a state folder: every document, every row and every file that is named."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ from penstock.storage.row_log import RowsAt, read_rows
 
 
 def problems_in(
-    folder: Path, on_progress: Callable[[int, int], object] = lambda done, of: None, results: Path | None = None
+    folder: Path,
+    on_progress: Callable[[int, int], object] = lambda done, of: None,
+    also: Callable[[Image], Iterable[str]] = lambda image: (),
 ) -> list[str]:
     """Return what is wrong with a state folder; nothing if a run can go on there and finds all that it needs.
 
-    `results` is the folder of results, if it is not where it was.
+    `also` looks at what is not in the folder, such as results.
     """
     _, found = found_in(folder)
     if is_owned(folder):
@@ -35,8 +37,7 @@ def problems_in(
     for place, about in enumerate(places):
         problems += _broken_rows(folder, about, seen)
         on_progress(place + 1, len(places))
-    problems += _missing_results(image, results)
-    return problems
+    return [*problems, *also(image)]
 
 
 def _broken_owner(folder: Path) -> Iterator[str]:
@@ -75,26 +76,3 @@ def _broken_rows(folder: Path, about: dict[str, Any], seen: set[str]) -> Iterato
             yield str(error)
         except OSError as error:
             yield f"{file['path']}, a file of a stream that is still needed: {error.strerror or error}"
-
-
-def _missing_results(image: Image, moved_to: Path | None) -> Iterator[str]:
-    """Yield results that were committed and are nowhere; what was revealed may have been published since."""
-    known = image.sink.get("folder")
-    if known is None:
-        return
-    out = moved_to or Path(known)
-    if not out.is_dir():
-        yield f"the folder of results {out} is gone"
-        return
-    for hidden, place in image.pending:
-        if not (out / hidden).exists() and not is_shown(out, place):
-            yield f"{out / place} was committed and is neither there nor published"
-
-
-def is_shown(out: Path, place: str) -> bool:
-    """Whether a part is at its place, or later results of its query were published; for groups, of any query."""
-    path = Path(place)
-    one = path.parts[0] == "_recent"
-    folders = [out / path.parent.name] if one else [each for each in out.iterdir() if each.is_dir()]
-    published = (each for folder in folders for each in folder.glob("part-*.parquet"))
-    return (out / place).exists() or any(each.name >= path.name for each in published)
