@@ -136,8 +136,8 @@ class EngineRecord:
             "counts": self._engine.recorder.stream_snapshot(name),
         }
 
-    def _lost_files(self) -> list[str]:
-        return sorted(str(segment.path) for segment in self._state.lost)
+    def _lost_files(self) -> list[list[Any]]:
+        return sorted(lost_file(segment) for segment in self._state.lost)
 
     # Queues and logs ----------------------------------------------------------------------------------------
 
@@ -209,6 +209,11 @@ class EngineRecord:
     def forget(self, path: Path) -> None:
         """Forget a file that was removed."""
         self._checksums.pop(path, None)
+
+
+def lost_file(segment: Segment) -> list[Any]:
+    """Return what tells a file that was lost from others that had its name before or have it since."""
+    return [segment.stream, segment.base, str(segment.path)]
 
 
 def plan_checksum(engine: Engine) -> int:

@@ -14,7 +14,7 @@ from penstock.runtime.recorder import CountedResults
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.rows.stored import StoredRows
 from penstock.storage.documents import StateError
-from penstock.storage.engine_record import key_of, plan_checksum
+from penstock.storage.engine_record import key_of, lost_file, plan_checksum
 from penstock.storage.image import Image
 from penstock.storage.places import restored
 from penstock.storage.row_log import RowsAt, read_rows
@@ -89,7 +89,7 @@ def restore_rows(
         if name in state.windows:
             log.chunks = _log(image, name, chunks, by_source.get(name, []), definitions, folder, found)
     state.chunks = image.engine["chunk"]
-    lost = {segment for segment in state.segments() if str(segment.path) in set(image.engine["lost"])}
+    lost = {segment for segment in state.segments() if lost_file(segment) in image.engine["lost"]}
     state.remove_files(lost)
     state.lost |= lost
     found.chunks = {number: found.chunks[number] for number in chunks}

@@ -136,14 +136,17 @@ class Image:
 
 
 def moved(position: Mapping[str, Any], change: Mapping[str, Any]) -> Json:
-    """Return the position of a source after a change: lists that end in + grow, all else is replaced.
+    """Return the position of a source after a change: - removes from lists, + adds to them, all else is replaced.
 
-    >>> moved({"read": ["a"], "rows": 3}, {"read+": ["b"], "rows": 0})
-    {'read': ['a', 'b'], 'rows': 0}
+    >>> moved({"read": ["a", "b"], "rows": 3}, {"read-": ["a"], "read+": ["c"], "rows": 0})
+    {'read': ['b', 'c'], 'rows': 0}
     """
     found = dict(position)
     for name, value in change.items():
-        if name.endswith("+"):
+        if name.endswith("-"):
+            gone = set(value)
+            found[name[:-1]] = [each for each in found.get(name[:-1], ()) if each not in gone]
+        elif name.endswith("+"):
             found[name[:-1]] = [*found.get(name[:-1], ()), *value]
         else:
             found[name] = value

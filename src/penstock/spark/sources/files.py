@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -80,8 +80,12 @@ class FileSource:
         """The rows of these that were returned, and the bytes of the files."""
         self._finished: list[str] = []
         """Names of the files that were read since the position was last asked for."""
+        self._gone: list[str] = []
+        """Names of files that were removed since then."""
+        self._stamps: list[list[Any]] = []
+        """The files of the group with their sizes and times before they were read; 0 if one was gone by then."""
         self._told: list[Any] = [[], 0]
-        """The files of a group with their sizes and times, and its rows, as of then."""
+        """The same with the rows of the group, as the position was last asked for."""
         if position is not None:
             self._go_on(position)
 
@@ -143,12 +147,15 @@ class FileSource:
     def position(self, *, whole: bool) -> dict[str, Any]:
         """Return the names of the files that were read, and the files and rows of those that are being read."""
         finished, self._finished = self._finished, []
-        group: list[Any] = [self._stamps(), self._group_rows] if self._group else [[], 0]
+        group: list[Any] = [self._stamps, self._group_rows] if self._group else [[], 0]
         if whole:
+            self._gone = []
             open_names = {self._name_of(path) for path in (*self._group, *self._waiting)}
             self._told = group
             return {"read": sorted(self._seen - open_names), "group": group}
-        found: dict[str, Any] = {"read+": finished} if finished else {}
+        found: dict[str, Any] = {"read-": self._gone} if self._gone else {}
+        self._gone = []
+        found |= {"read+": finished} if finished else {}
         if group != self._told:
             found["group"] = self._told = group
         return found
@@ -158,22 +165,12 @@ class FileSource:
         stamps, rows = position.get("group", ([], 0))
         if stamps:
             self._group, self._group_rows = [Path(path) for path, _, _ in stamps], rows
-            self._check_group(stamps)
             self._seen.update(map(self._name_of, self._group))
+            self._stamps = stamps
+            if stamps[0][1:] == [0, 0]:
+                return  # a file that was gone when it was read: nothing follows
+            self._check_group(stamps)
             self._open = self._after(self._read_rows(self._group), rows)
-
-    def _stamps(self) -> list[list[Any]]:
-        """Return the files of the group with their sizes and times, as they were when they were read."""
-        if len(self._told[0]) == len(self._group) and self._told[0][0][0] == str(self._group[0]):
-            return list(self._told[0])
-        found = []
-        for path in self._group:
-            try:
-                status = path.stat()
-                found.append([str(path), status.st_size, status.st_mtime_ns])
-            except OSError:
-                found.append([str(path), 0, 0])  # it was rejected, or is gone: a later run must not go on with it
-        return found
 
     def _check_group(self, stamps: list[list[Any]]) -> None:
         """Raise if files of which some rows were read are not what they were: where the others are is unknown."""
@@ -199,7 +196,7 @@ class FileSource:
             rows = max(rows - table.num_rows, 0)
 
     def _finish_group(self) -> None:
-        self._finished += map(self._name_of, self._group)
+        self._finished += [name for name in map(self._name_of, self._group) if name in self._seen]
         self._group, self._group_rows = [], 0
 
     def _look_ahead(self) -> None:
@@ -243,7 +240,7 @@ class FileSource:
                 names = set(os.listdir(folder))
             except OSError:
                 return []
-        self._seen &= names  # a name that has gone may come again
+        self._forget(self._seen - names)
         names -= self._seen
         if folder != self._path and not self._path.is_file():
             names = {name for name in names if fnmatchcase(name, self._path.name)}
@@ -252,26 +249,40 @@ class FileSource:
         self._seen.update(path.name for path in found)
         return found
 
+    def _forget(self, names: Set[str]) -> None:
+        """Forget names that have gone: they may come again."""
+        if names:
+            self._seen -= names
+            self._finished = [name for name in self._finished if name not in names]
+            self._gone += sorted(names)
+
     def _next_paths(self) -> list[Path]:
         """Remove and return the next files to read together: of one signature, and of limited number and size."""
         taken: list[Path] = []
+        self._stamps = []
         self._group_bytes = size = 0
         kind: object = None
         while self._waiting and len(taken) < _FILES_AT_ONCE:
             path = self._waiting[0]
+            stamp = [str(path), 0, 0]
             try:
                 status = path.stat()
+                stamp = [str(path), status.st_size, status.st_mtime_ns]
                 size += status.st_size
                 here = self._signature(path)
             except Exception:  # reading the file alone will show what is wrong
                 self._group_bytes = size
-                return taken or [self._waiting.popleft()]
+                if not taken:
+                    taken.append(self._waiting.popleft())
+                    self._stamps.append(stamp)
+                return taken
             if taken and (size > self._bytes_at_once or here != kind):
                 break
             kind = here
             self._group_bytes = size
             self._changes.reads(path, status)
             taken.append(self._waiting.popleft())
+            self._stamps.append(stamp)
         return taken
 
     def _signature(self, path: Path) -> object:
