@@ -1,4 +1,4 @@
-"""A loss of power keeps what was flushed, and nothing else for sure. The next run goes on, and results are right."""
+"""A loss of power keeps what was flushed, and nothing else for sure. The next run goes on, with right results."""
 
 import os
 import stat

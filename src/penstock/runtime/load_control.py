@@ -78,6 +78,10 @@ class Shedding:
         self._pace = 1.0
         self.summary: SheddingSummary | None = None
 
+    def go_on(self) -> None:
+        """Continue with the drop boxes that the engine has."""
+        self._shedder.go_on()
+
     def sample(self, now: RunCounters) -> str | None:
         """Take the counters; change drop boxes if the controller decides so, and return a message about it."""
         self._past.append(now)
@@ -153,8 +157,14 @@ class LoadControl:
         self._sampled_us = 0
 
     def begin(self, now_us: int) -> None:
-        """Sample the load first an interval from now."""
+        """Sample first an interval from now. Drop boxes of an earlier process stay only if load is shed."""
         self._sampled_us = now_us
+        if all(log.keep == 1 for log in self._engine.streams.values()):
+            return
+        if self._sheds:
+            self._shedding.go_on()
+        else:
+            self._on_event(self.set_shed(sheds=False))
 
     @property
     def summary(self) -> SheddingSummary | None:

@@ -88,6 +88,10 @@ class Shedder:
         """Whether there are drop boxes."""
         return self.budget is not None
 
+    def go_on(self) -> None:
+        """Continue with drop boxes that were set before, by another process."""
+        self.budget = self.rules.high
+
     def sample(self, seen: LoadSample) -> Change | None:
         """Check a load sample, and return the change to make, if any."""
         found = self._start(seen) if self.budget is None else self._adjust(seen, self.budget)

@@ -35,6 +35,11 @@ class Outbox:
         if image is None:
             return
         self._number = self.taken = image.run["taken"]
+        if image.outbox and not any(sink.redelivers for sink in self._sinks):
+            raise RunError(
+                f"{len(image.outbox):,} batches of results wait in the state for the function that did not take "
+                "them before: give on_rows again (in Python)"
+            )
         for batch in image.outbox:
             rows = read_rows(self._folder, RowsAt(*batch["at"]))
             self._hand_over(Emitted(batch["name"], rows, of_group=batch["of_group"]), batch["id"])

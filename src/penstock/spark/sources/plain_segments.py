@@ -3,7 +3,6 @@
 The rows are those of `text_segments`, in the same order; a file that is not plain gets none and is left to it.
 """
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from penstock.runtime.rows.segment import SEGMENT_CODEC
 from penstock.spark.session import slots_of
 from penstock.spark.sources.text_files import file_layout, unit_of
 from penstock.spark.sources.text_lines import beginning_of, is_packed
-from penstock.spark.sources.text_segments import TextPart, TextSegments
+from penstock.spark.sources.text_segments import TextPart, TextSegments, remove_others
 
 SPLIT_BYTES = 16 * 1024 * 1024
 """Most bytes of text per task."""
@@ -68,7 +67,8 @@ def plain_segments(
     except Exception as error:  # of Spark, Java or Python: the files are then read otherwise
         raise PlainJobError(str(error)) from error
     finally:
-        _remove_others(target, kept)
+        # Files that are not plain, and attempts that failed
+        remove_others(target, [part.path for segments in kept.values() for part in segments.files])
     return kept
 
 
@@ -152,14 +152,3 @@ def _by_file(splits: dict[Path, list[Split]], rows: Sequence[Any], target: Path)
     if first != len(rows):
         raise RunError(f"{len(rows)} of {first} splits are known")
     return found
-
-
-def _remove_others(folder: Path, kept: dict[Path, TextSegments]) -> None:
-    """Remove the files of a folder that are not kept: of files that are not plain, and of attempts that failed."""
-    own = {part.path for segments in kept.values() for part in segments.files}
-    if not own:
-        shutil.rmtree(folder, ignore_errors=True)
-        return
-    for path in folder.iterdir():
-        if path not in own:
-            path.unlink(missing_ok=True)

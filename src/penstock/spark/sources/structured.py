@@ -1,7 +1,7 @@
 """Any source of Structured Streaming: a stock query writes its batches to a folder, which the stream reads."""
 
 import contextlib
-import os.path
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,14 +43,23 @@ class StructuredSource(FileSource):
         super().__init__(stream, context, position, self._landing, owned=own)
         self._clear_read(context)
         options = {name: str(value) for name, value in stream.options.items() if name not in _OWN}
-        landing, time = str(self._landing), stream.timestamp
+        landing, time, survives = str(self._landing), stream.timestamp, context.keeps is not None
 
         def land(batch: DataFrame, number: int) -> None:
             """Write a batch as one file, sorted by time if rows have one: a batch itself has no order."""
-            if os.path.exists(f"{landing}/batch={number:020d}/_SUCCESS"):
-                return  # written before a crash, and perhaps read since
-            rows = batch.coalesce(1) if time is None else batch.coalesce(1).sortWithinPartitions(time)
-            rows.write.mode("overwrite").parquet(f"{landing}/batch={number:020d}")
+            folder = f"{landing}/batch={number:020d}"
+            if not os.path.exists(f"{folder}/_SUCCESS"):  # else it was written before a crash, and perhaps read
+                rows = batch.coalesce(1) if time is None else batch.coalesce(1).sortWithinPartitions(time)
+                rows.write.mode("overwrite").parquet(folder)
+            if not survives:
+                return
+            # Spark takes the batch for read after this, and flushes none of it
+            offsets = f"{landing}/_checkpoint/offsets"
+            files = [entry.path for entry in os.scandir(folder) if entry.is_file()]
+            for path in (*files, folder, f"{offsets}/{number}", offsets, f"{landing}/_checkpoint", landing):
+                handle = os.open(path, os.O_RDONLY)
+                os.fsync(handle)
+                os.close(handle)
 
         try:
             frame = context.spark.readStream.format(stream.options["format"]).options(**options).load()

@@ -4,7 +4,7 @@ The rows are those of `read_text`, in the same order. Where lines are not record
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -98,9 +98,19 @@ def text_segments(
     except Exception:  # of Spark, Java or Arrow: `read_text` will show what is wrong with the file
         found = None
     finally:
-        if found is None:
-            shutil.rmtree(target, ignore_errors=True)
+        remove_others(target, () if found is None else [part.path for part in found.files])
     return found
+
+
+def remove_others(folder: Path, kept: Collection[Path]) -> None:
+    """Remove what is in a folder and not kept, and the folder if nothing is."""
+    if not kept:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    own = set(kept)
+    for path in folder.iterdir():
+        if path not in own:
+            path.unlink(missing_ok=True)
 
 
 def _written(folder: Path, rows: int) -> TextSegments | None:
