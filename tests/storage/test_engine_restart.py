@@ -12,22 +12,28 @@ from random import Random
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.language import Script
 from penstock.policies import Exhaustive, Limited
 from penstock.runtime import file_admission
 from penstock.runtime.engine import Engine
 from penstock.runtime.result_limits import ResultLimits
 from penstock.runtime.rows import window_cache, written_segments
+from penstock.runtime.rows.segment import ArrivedFiles
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from penstock.runtime.rows.written_segments import SegmentWriter
+from penstock.spark.sources.parquet_segments import Footer, names_in, segment_of
 from penstock.storage.engine_record import EngineRecord
 from penstock.storage.engine_restore import check_plan, restore_rows, restore_statistics, script_after
 from penstock.storage.image import Image
 from penstock.storage.row_log import RowLogs
 from tests.oracle.generator import cases, with_variants
+from tests.runtime.duck import Duck, next_job
 from tests.runtime.test_engine_random import POLICY, Drive, joins_of_two, run
 
 
@@ -155,3 +161,42 @@ def test_joins_go_on():
 @given(case=cases(max_rows=30, combined=30_000), seed=st.integers(0, 2**32), policy=POLICY)
 def test_results_do_not_depend_on_deaths_tried_often(case, seed, policy):
     check(with_variants(case, Random(seed), 3), seed, policy)
+
+
+@pytest.mark.parametrize("by", ["checkpoint", "entries"])
+def test_a_file_that_comes_again_after_it_was_lost(tmp_path, by):
+    """Its name is that of lost rows, but its rows wait."""
+    script = Script.parse(
+        "CREATE STREAM s (v INT) FROM files WITH (path = 'x', format = 'parquet');\n"
+        "CREATE QUERY q AS SELECT v FROM s;"
+    )
+    engine, state, path = Engine(script.streams, "fifo", Exhaustive()), tmp_path / "state", tmp_path / "f.parquet"
+    engine.begin(script)
+    state.mkdir()
+    record = EngineRecord(engine, RowLogs(state, 1), state)
+
+    def admit(values):
+        pq.write_table(pa.table({"v": pa.array(values, pa.int32())}), path)
+        footer, stream = Footer.of(path), script.streams["s"]
+        names = names_in(footer, stream.columns)
+        engine.admit("s", ArrivedFiles((segment_of(path, footer, stream, names),), 1, names), 100)
+        [*_, newest] = engine.state.segments()
+        return newest
+
+    checkpoint = {"run": {}, "script": {}, "engine": record.everything(), "sources": {}, "sink": {}, "outbox": []}
+    first = admit(range(10))
+    entries = [{"run": {}, "engine": record.changes()}]
+    engine.lose_files(None, {first: "s"})
+    entries.append({"run": {}, "engine": record.changes()})
+    admit(range(100, 106))
+    entries.append({"run": {}, "engine": record.changes()})
+    if by == "checkpoint":
+        checkpoint, entries = {**checkpoint, "engine": record.everything()}, []
+    image = Image.of(_as_read(checkpoint), map(_as_read, entries))
+    engine = Engine(script.streams, "fifo", Exhaustive())
+    engine.begin_again(script, *script_after(script, image)[1:])
+    restore_rows(engine, image, state, lambda count, total: None)
+    job = next_job(engine, 2)
+    [emitted] = engine.commit(job, Duck({})(job.work), 2, 0.01)
+    assert emitted.rows.column("v").to_pylist() == list(range(100, 106))
+    assert next_job(engine, 3) is None

@@ -5,19 +5,21 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from unittest.mock import patch
 
 import pytest
 
 from penstock.errors import RunError
 from penstock.language import Script
+from penstock.sinks.run_marker import RunMarker
 from penstock.storage import faults
 from penstock.storage.documents import StateError
 from penstock.storage.faults import POINTS, Fault
-from penstock.storage.owner import FencedError
+from penstock.storage.owner import FencedError, is_owned
 from penstock.storage.started import StartedState
 from tests.storage.damage import too_many
-from tests.storage.small_run import SCRIPT, SmallRun, documents, expected, found, make_files
+from tests.storage.small_run import SCRIPT, Inline, SmallRun, documents, expected, found, make_files
 
 SEED = 14
 NEVER = {"retention.before", "retention.removed", "recovery.renamed", "segment.flushed"}
@@ -83,6 +85,61 @@ def test_a_process_that_comes_back_changes_nothing(tmp_path, data, count, files)
         SmallRun(place, data).go()
         assert found(place) == want, point
         assert not too_many(place, want)
+
+
+@pytest.mark.parametrize("stores", [False, True], ids=["row logs", "segments"])
+@pytest.mark.parametrize("point", ["rows.flushed", "entry.before", "entry.flushed", "entry.named", "reveal.before"])
+@pytest.mark.parametrize("count", [2, 5, 9])
+@pytest.mark.usefixtures("no_flushes")
+def test_a_process_that_goes_on_while_another_begins(tmp_path, data, point, count, stores):
+    """The other one has read the state, but has committed no work yet."""
+    with ExitStack() as stack:
+        for module in ("job_runner", "publishing"):
+            stack.enter_context(patch(f"penstock.runtime.{module}.ThreadPoolExecutor", Inline))
+        begun = []
+
+        def take_over():
+            armed.clear()
+            second = SmallRun(tmp_path, data, take_over=True, stores=stores)
+            begun.append(stack.enter_context(second.opened()))
+
+        armed = [Fault(point, count, take_over)]
+        stack.enter_context(patch.object(faults, "armed", armed))
+        try:
+            SmallRun(tmp_path, data, stores=stores).go()
+        except FencedError:
+            pass
+        else:
+            assert not begun
+        for runtime in begun:
+            runtime.run()
+    SmallRun(tmp_path, data, stores=stores).go()
+    assert found(tmp_path) == expected(data)
+    assert not too_many(tmp_path, expected(data))
+
+
+def test_who_lost_a_state_cannot_start_again(tmp_path):
+    """Its restart, by systemd say, finds the locks of the other process."""
+    script = Script.parse(SCRIPT)
+    first, marker = StartedState.open(tmp_path / "state", script), RunMarker(tmp_path)
+    marker.take()
+    second, other = StartedState.open(tmp_path / "state", script, take_over=True), RunMarker(tmp_path)
+    with pytest.raises(RunError, match="another run is writing to"):
+        other.take()
+    other.take(force=True)
+    for _ in range(2):
+        with pytest.raises(StateError, match="in use by process"):
+            StartedState.open(tmp_path / "state", script)
+        with pytest.raises(RunError, match="another run is writing to"):
+            RunMarker(tmp_path).check_free()
+        assert is_owned(tmp_path / "state")
+        first.folder.owner.release()
+        marker.release(ended_well=True)
+    assert other.since is not None, "the marker is that of another run"
+    second.folder.owner.release()
+    other.release(ended_well=True)
+    assert not is_owned(tmp_path / "state")
+    RunMarker(tmp_path).check_free()
 
 
 def test_a_state_that_was_removed_and_begun_anew_is_not_ours(tmp_path, data):
