@@ -38,6 +38,16 @@ def test_nothing_is_dropped_below_the_headroom():
     assert Course().go(1000, 0.89) == []
 
 
+def test_boxes_of_an_earlier_process_stay_until_the_load_is_low():
+    course = Course()
+    course.shedder.go_on()
+    course.utilization = 0.8
+    assert course.shedder.is_shedding
+    assert course.go(60, 0.8) == []
+    assert course.go(60, 0.3) == [Change(None, "relief")]
+    assert not course.shedder.is_shedding
+
+
 def test_a_load_above_the_headroom_is_waited_for():
     course = Course()
     course.go(2.5, 3.0)

@@ -51,6 +51,8 @@ def same(spark, path: Path, definition, *, parts: int = 1) -> TextSegments:
     assert found.rows == wanted.num_rows
     assert found.malformed == wanted.num_rows - wanted.column(BAD).null_count
     assert len(found.files) >= parts
+    if found.files:  # nothing else is left there, such as _SUCCESS and checksums
+        assert set(found.files[0].path.parent.iterdir()) == {part.path for part in found.files}
     if UNIT in wanted.column_names:
         units = [each for each in wanted.column(UNIT).unique().to_pylist() if each]
         assert set(found.units) == set(units)

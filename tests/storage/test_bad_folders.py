@@ -4,18 +4,22 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.errors import RunError
+from penstock.sinks.parquet_sink import ParquetSink
 from penstock.storage import documents
 from penstock.storage.documents import encoded, read_document
 from penstock.storage.folder import Folder
-from tests.storage.small_run import LOW, PAIRS, SCRIPT, STREAMS, SmallRun, expected, found, make_files
+from tests.storage.small_run import LOW, PAIRS, SCRIPT, STREAMS, Camera, SmallRun, expected, found, make_files
 
 pytestmark = pytest.mark.usefixtures("no_flushes")
 SEED = 15
@@ -181,3 +185,24 @@ def test_only_queries_changed(tmp_path, data):
     SmallRun(tmp_path, data, script=STREAMS.replace("INT", "INTEGER") + LOW + PAIRS).go()
     assert found(tmp_path) == expected(data)
     assert SCRIPT != STREAMS
+
+
+def test_results_are_not_appended_beside_hidden_ones(tmp_path, data):
+    """A run of another state died there: its results must not come after later ones."""
+    place = tmp_path / "place"
+    place.mkdir()
+    camera = Camera(place, tmp_path / "pictures", ["reveal.before"])
+    with camera.rolling():
+        SmallRun(place, data).go()
+    assert len(camera.taken) > 3
+    for _, copy in camera.taken[1::3]:
+        for options in ({"append": True}, {"append": True, "state": "another"}):
+            with pytest.raises(RunError, match="a run with --state that did not finish: go on with that state"):
+                ParquetSink(copy / "out", **options)
+        SmallRun(copy, data).go()
+        assert found(copy) == expected(data)
+        later = ParquetSink(copy / "out", append=True)
+        later.open("low", pq.read_schema(next((copy / "out" / "low").glob("*.parquet"))))
+        later.emit("low", pa.table({"id": pa.array([-1], pa.int32()), "k": pa.array([-1], pa.int32())}))
+        later.close()
+        assert found(copy)["low"] == expected(data)["low"] + Counter([(-1, -1)])

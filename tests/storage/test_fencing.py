@@ -88,7 +88,9 @@ def test_a_process_that_comes_back_changes_nothing(tmp_path, data, count, files)
 
 
 @pytest.mark.parametrize("stores", [False, True], ids=["row logs", "segments"])
-@pytest.mark.parametrize("point", ["rows.flushed", "entry.before", "entry.flushed", "entry.named", "reveal.before"])
+@pytest.mark.parametrize(
+    "point", ["rows.flushed", "entry.before", "entry.flushed", "entry.named", "reveal.before"]
+)
 @pytest.mark.parametrize("count", [2, 5, 9])
 @pytest.mark.usefixtures("no_flushes")
 def test_a_process_that_goes_on_while_another_begins(tmp_path, data, point, count, stores):

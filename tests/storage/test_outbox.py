@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import RunError
 from penstock.sinks.callback_sink import CallbackSink
 from penstock.storage.faults import POINTS
-from tests.storage.small_run import Camera, SmallRun, expected, make_files
+from tests.storage.small_run import Camera, SmallRun, expected, found, make_files
 
 pytestmark = pytest.mark.usefixtures("no_flushes")
 SEED = 16
@@ -95,6 +95,20 @@ def test_a_function_that_raises_gets_the_same_batch_again(tmp_path, data, number
     assert second.batches[0][0] == number
     assert {n for n, _, _ in first.batches} == set(range(1, number))
     check([*first.batches, *second.batches], data)
+
+
+def test_batches_that_wait_need_the_function(tmp_path, data):
+    """Without it they would never be handed over, and their numbers would come again."""
+    first, second = Taker(fails_at=2), Taker()
+    with pytest.raises(ValueError, match="the database is gone"):
+        SmallRun(tmp_path, data, sinks=(first.sink,)).go()
+    for _ in range(2):
+        with pytest.raises(RunError, match=r"batches of results wait .* give on_rows again"):
+            SmallRun(tmp_path, data).go()
+    SmallRun(tmp_path, data, sinks=(second.sink,)).go()
+    check([*first.batches, *second.batches], data)
+    assert found(tmp_path) == expected(data)
+    SmallRun(tmp_path, data).go()  # nothing waits
 
 
 def test_a_function_that_loses_its_connection_is_not_a_fault_of_the_state(tmp_path, data):

@@ -24,7 +24,7 @@ def test_thousands_of_places_need_few_open_files(tmp_path, roll_bytes):
     random, most = Random(5), 3
     logs, kept = RowLogs(tmp_path, 1), {}
     with patch.object(row_log, "_MOST_HANDLES", most), patch.object(row_log, "ROLL_BYTES", roll_bytes):
-        for number in range(400):
+        for _ in range(400):
             place = place_of("queues", f"q{random.randrange(12)}")
             rows = pa.table({"v": [random.randrange(10**9) for _ in range(random.randrange(1, 9))]})
             kept[logs.append(place, rows)] = rows

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import RunError
+from penstock.runtime.options import RunOptions
 from tests.storage.small_run import LOW, PAIRS, SECOND, STREAMS, Camera, SmallRun, documents, make_files, rows_of
 
 pytestmark = pytest.mark.usefixtures("no_flushes")
@@ -138,6 +139,55 @@ def test_settings_that_change_in_the_file_apply(tmp_path, data):
     assert settings_of(tmp_path, data, "SET chunk_rows = 8;")["chunk_rows"] == 8
     SmallRun(tmp_path, data, script=STREAMS + LOW).go()
     assert ids(tmp_path, "low") == of_files(data)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_groups_stay_as_the_state_began(tmp_path, data, first):
+    """Queues of a plan with groups are not those of one without."""
+    words = {True: "SET groups = TRUE;", False: "SET groups = FALSE;"}
+    groups = []
+    for setting in (words[first], words[not first], words[not first], ""):
+        run = SmallRun(tmp_path, data, script=STREAMS + setting + LOW + PAIRS, files=2, drain=False)
+        with run.opened() as runtime:
+            runtime.run()
+            groups.append(RunOptions.of(runtime.script).groups)
+        is_told = any(event.startswith(f"groups stay {'on' if first else 'off'}") for event in run.events)
+        assert is_told == (len(groups) > 1 and (setting == words[not first] or (not setting and not first)))
+    assert groups == [first] * 4
+    SmallRun(tmp_path, data, script=STREAMS + LOW + PAIRS).go()
+    assert ids(tmp_path, "low") == of_files(data)
+    assert pairs(tmp_path) == pairs_of_files(data)
+
+
+SHED = "SET memory = '50MB'; SET shed = {};\n"
+
+
+@pytest.mark.parametrize("sheds", [True, False])
+def test_drop_boxes_go_on_only_if_load_is_shed(tmp_path, data, sheds):
+    """They were set by a process that shed load."""
+    keeps = []
+
+    def begin(on_job=None, shed=True, **keywords):
+        script = STREAMS + SHED.format(str(shed).upper()) + LOW + OTHERS
+        run = SmallRun(tmp_path, data, script=script, **keywords)
+        if on_job is not None:
+            run.on_job = lambda work: on_job(runtime)
+        with run.opened() as runtime:
+            keeps.append(runtime.engine.streams["a"].keep)
+            runtime.run()
+            keeps.append(runtime.engine.streams["a"].keep)
+        return run
+
+    begin(lambda runtime: runtime.engine.set_keep({"a": 0.25}), files=3, drain=False)
+    run = begin(shed=sheds)
+    assert keeps == ([1, 0.25, 0.25, 0.25] if sheds else [1, 0.25, 0.25, 1])
+    given = ids(tmp_path, "low") + ids(tmp_path, "others")
+    later = of_files(data, 3, keep=lambda k: True)
+    if sheds:
+        assert not later <= given
+    else:
+        assert later <= given
+        assert any("shed" in event for event in run.events)
 
 
 def executing(place, data, script, at_job, sql, **keywords):

@@ -167,8 +167,6 @@ class FileSource:
             self._group, self._group_rows = [Path(path) for path, _, _ in stamps], rows
             self._seen.update(map(self._name_of, self._group))
             self._stamps = stamps
-            if stamps[0][1:] == [0, 0]:
-                return  # a file that was gone when it was read: nothing follows
             self._check_group(stamps)
             self._open = self._after(self._read_rows(self._group), rows)
 
