@@ -44,6 +44,7 @@ def test_boxes_of_an_earlier_process_stay_until_the_load_is_low():
     course.utilization = 0.8
     assert course.shedder.is_shedding
     assert course.go(60, 0.8) == []
+    course.utilization = 0.3
     assert course.go(60, 0.3) == [Change(None, "relief")]
     assert not course.shedder.is_shedding
 

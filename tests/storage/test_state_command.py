@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +14,8 @@ from penstock.sinks.durable_parts import missing_results
 from penstock.storage.compaction import compact
 from penstock.storage.documents import StateError
 from penstock.storage.folder import Folder
+from penstock.storage.image import Image
+from penstock.storage.inspection import found_in
 from penstock.storage.started import StartedState
 from penstock.storage.verification import problems_in
 from tests.storage.damage import cut, flip
@@ -144,6 +148,36 @@ def test_the_check_finds_each_kind_of_damage(tmp_path, killed, number):
         problems = [str(error)]
     assert problems, name
     assert all(len(each) > 20 for each in problems)
+
+
+def test_committed_results_are_there_or_published_or_missed(tmp_path, data):
+    """Whatever was published since, also by later runs, and queries without results have parts of number 0."""
+    place, album = tmp_path / "place", tmp_path / "album"
+    place.mkdir()
+    points = ["entry.durable", "reveal.renamed", "publish.renamed", "publish.removed"]
+    with Camera(place, album, points).rolling() as camera:
+        SmallRun(place, data, script=SCRIPT + "CREATE QUERY none AS SELECT id FROM a WHERE k > 99;\n").go()
+    missed = 0
+    for point, copy in camera.taken:
+        out, state = copy / "out", copy / "state"
+
+        def problems(out=out, state=state):
+            return problems_in(state, also=lambda image: missing_results(image, out))
+
+        assert problems() == [], point
+        _, known = found_in(state)
+        pending = Image.of(known.checkpoint, known.entries).pending
+        there = [out / name for pair in pending for name in pair if (out / name).exists()]
+        for number, query in enumerate(("low", "none", "other")):
+            (out / query).mkdir(exist_ok=True)
+            pq.write_table(pa.table({"id": [1]}), out / query / f"part-0002-0000000{number % 2}.parquet")
+        assert problems() == [], point
+        for path in there:
+            path.unlink()
+        if not point.startswith("publish"):  # else some of them are also in a published file
+            assert len(problems()) == len(there)
+            missed += len(there)
+    assert missed > 10
 
 
 def test_the_check_says_so(tmp_path, killed):
