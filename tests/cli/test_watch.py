@@ -8,6 +8,7 @@ import pytest
 from penstock.cli.run.watch import Watcher, stamp_of
 from penstock.errors import RunError
 from penstock.language.script import Script
+from penstock.language.statements import Drop, QueryDef
 
 STREAM = "CREATE STREAM s (a INT, b INT) FROM poisson WITH (rate = 10);\n"
 FIRST = STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE b > 1;\nCREATE QUERY r AS SELECT b FROM s;\n"
@@ -20,9 +21,8 @@ class Pretended:
         self.alive = True
         self.told = []
         self.refuse = ""
-        self.live = {"q", "r"}
 
-    def execute(self, sql):
+    def execute(self, sql, timeout):
         if self.refuse and self.refuse in sql:
             raise RunError("it cannot be")
         self.told.append(sql)
@@ -34,7 +34,7 @@ def watched(tmp_path):
     path = tmp_path / "a.sql"
     path.write_text(FIRST)
     run, said = Pretended(), []
-    watcher = Watcher(path, stamp_of(path), Script.read(path), run, lambda name: name in run.live, said.append)
+    watcher = Watcher(path, stamp_of(path), Script.read(path), run, said.append)
 
     def change(text):
         path.write_text(text)
@@ -56,12 +56,20 @@ def test_new_queries_are_created_and_missing_ones_dropped(watched):
     assert said == []
 
 
-def test_a_changed_query_is_dropped_and_comes_back_when_it_has_ended(watched):
+def test_a_changed_query_is_dropped_and_created_at_once(watched):
+    """In one request: nothing is read between the two."""
     told, _ = watched(FIRST.replace("b > 1", "b > 2"))
-    assert told == ["DROP QUERY `q`"]
-    watched.run.live.remove("q")
-    watched.watcher.check()
-    assert told[1:] == ["CREATE QUERY `q` AS SELECT a FROM s WHERE b > 2"]
+    assert told == ["DROP QUERY `q`; CREATE QUERY `q` AS SELECT a FROM s WHERE b > 2"]
+    kinds = [type(each) for each in Script.parse(FIRST).read_statements(told[0])]
+    assert kinds == [Drop, QueryDef]
+
+
+def test_a_changed_query_that_is_refused_is_created_when_it_is_mended(watched):
+    watched.run.refuse = "a / 0"
+    told, said = watched(FIRST.replace("SELECT a", "SELECT a / 0 AS a"))
+    assert (told, said) == ([], ["change not applied: it cannot be"])
+    told, _ = watched(FIRST.replace("SELECT a", "SELECT a / 1 AS a"))
+    assert told == ["CREATE QUERY `q` AS SELECT a / 1 AS a FROM s WHERE b > 1"]
 
 
 def test_another_way_to_write_the_same_changes_nothing(watched):
@@ -115,10 +123,8 @@ def test_goals_that_weigh_a_new_query_wait_for_it(watched):
     told, _ = watched(
         FIRST.replace("b > 1", "b > 2") + "SET qos = 'latency, weigh q 3'; SET candidates = 'hr, hnr';"
     )
-    assert told == ["DROP QUERY `q`"]
-    watched.run.live.remove("q")
-    watched.watcher.check()
-    assert [text.split(" = ")[0] for text in told[2:]] == ["SET candidates", "SET selector", "SET qos"]
+    assert told[0].startswith("DROP QUERY `q`; CREATE QUERY `q`")
+    assert [text.split(" = ")[0] for text in told[1:]] == ["SET candidates", "SET selector", "SET qos"]
 
 
 def test_weights_alone_follow_and_go(watched):

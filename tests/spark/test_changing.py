@@ -2,7 +2,9 @@
 
 import re
 import time
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -64,7 +66,7 @@ def feeds(monkeypatch):
     opened: dict[str, Fed] = {}
     monkeypatch.setattr(
         "penstock.spark.backend.opened_source",
-        lambda stream, context: opened.setdefault(stream.name, Fed(stream, context)),
+        lambda stream, context, position: opened.setdefault(stream.name, Fed(stream, context)),
     )
     return opened
 
@@ -96,24 +98,42 @@ def places(text: str) -> dict[str, int]:
     return {name: int(number) for name, number in re.findall(r"\b([ab]) (\d+)", text)}
 
 
+@dataclass
+class Episode:
+    """A query from when it is created until it is dropped, which may be to edit it."""
+
+    spec: QuerySpec
+    starts: dict[str, int]
+    ends: dict[str, int] | None = None
+
+
+def edited(running, episode: Episode, random: Random) -> Episode:
+    """Drop a query and create it again with another constant, in one request."""
+    spec = replace(
+        episode.spec, where=re.sub(r"(?<=[%<] )\d+", str(random.randrange(100, 900)), episode.spec.where)
+    )
+    ended, begun = running.execute(f"DROP QUERY {spec.name}; {created(spec)}")
+    episode.ends = places(ended)
+    return Episode(spec, places(begun))
+
+
 def changed(seconds: float, every_s: float, seed: int, feeds: dict[str, Fed], spark) -> "ps.Summary":
     random = Random(seed)
-    specs = [query(number, random) for number in range(4)]
-    script = STREAMS + "".join(map(created, specs)) + "SET qos = 'latency, weigh q0 3';\n"
-    starts = {spec.name: {"a": 0, "b": 0} for spec in specs}
-    ends: dict[str, dict[str, int]] = {}
+    episodes = [Episode(query(number, random), {"a": 0, "b": 0}) for number in range(4)]
+    script = STREAMS + "".join(created(each.spec) for each in episodes) + "SET qos = 'latency, weigh q0 3';\n"
     with ps.started(script, spark=spark) as running:
         until(lambda: running.summary().rows_out)
         stop = time.monotonic() + seconds
         while time.monotonic() < stop:
             time.sleep(every_s)
-            spec = query(len(specs), random)
+            spec = query(len(episodes), random)
             [said] = running.execute(created(spec))
-            specs.append(spec)
-            starts[spec.name] = places(said)
-            name = random.choice([name for name in starts if name not in ends])
-            ends[name] = places(running.execute(f"DROP QUERY {name}")[0])
-            goals = f"{random.choice(GOALS)}, weigh {random.choice([n for n in starts if n not in ends])} 2"
+            episodes.append(Episode(spec, places(said)))
+            old, dropped = random.sample([each for each in episodes if each.ends is None], 2)
+            dropped.ends = places(running.execute(f"DROP QUERY {dropped.spec.name}")[0])
+            episodes.append(edited(running, old, random))
+            weighed = random.choice([each.spec.name for each in episodes if each.ends is None])
+            goals = f"{random.choice(GOALS)}, weigh {weighed} 2"
             running.execute(
                 random.choice(
                     [
@@ -130,23 +150,40 @@ def changed(seconds: float, every_s: float, seed: int, feeds: dict[str, Fed], sp
         for feed in feeds.values():
             feed.enough = True
         running.settle()
-        for name in starts:
-            if name not in ends:
-                ends[name] = places(running.execute(f"DROP QUERY {name}")[0])
+        for episode in episodes:
+            if episode.ends is None:
+                episode.ends = places(running.execute(f"DROP QUERY {episode.spec.name}")[0])
         until(lambda: {q.status for q in running.summary().queries.values()} == {"ended"}, 60)
         summary = running.stop()
         results = running.results
-    case = Case([StreamData(name, COLUMNS, feed.rows, "ts") for name, feed in feeds.items()], [], specs)
-    for spec in specs:
-        ranges = {name: (starts[spec.name][name], end) for name, end in ends[spec.name].items()}
-        assert difference(expected(case, spec.name, ranges), rows_of(results[spec.name])) == "", (
-            spec.name,
-            ranges,
-        )
-    assert sum(results[spec.name].num_rows for spec in specs) > 1000
+    streams = [StreamData(name, COLUMNS, feed.rows, "ts") for name, feed in feeds.items()]
+    for name in {each.spec.name for each in episodes}:
+        want = [
+            row
+            for each in episodes
+            if each.spec.name == name
+            for row in expected(
+                Case(streams, [], [each.spec]),
+                name,
+                {stream: (each.starts[stream], end) for stream, end in each.ends.items()},
+            )
+        ]
+        assert difference(want, rows_of(results[name])) == "", [
+            each for each in episodes if each.spec.name == name
+        ]
+    assert sum(results[name].num_rows for name in results) > 1000
     assert summary.abandoned_rows == 0
     assert summary.utilization > 0.5, "there was no load"
+    assert_no_gaps(episodes)
     return summary
+
+
+def assert_no_gaps(episodes: list[Episode]) -> None:
+    """An edited query begins where the old one ended."""
+    names = {each.spec.name for each in episodes}
+    edits = [edit for name in names for edit in pairwise(each for each in episodes if each.spec.name == name)]
+    assert edits
+    assert [old.ends for old, _ in edits] == [new.starts for _, new in edits]
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ class Intake:
         self._on_event = on_event
         self._on_poll = on_poll
         """Called after each batch of rows: one file after another may take many seconds."""
-        self.has_room: Callable[[], bool] = lambda: True
+        self.may_read: Callable[[], bool] = lambda: True
         """Whether rows may be read at all."""
         self.sources: dict[str, Source] = {}
         self.held: dict[str, bool] = {}
@@ -84,9 +84,9 @@ class Intake:
     def admit(self, now_us: int) -> bool:
         """Poll every source that has room; return whether rows came."""
         some = False
-        has_room = self.has_room()
+        may_read = self.may_read()
         for name in self.sources:
-            most = self._room(name) if has_room else 0
+            most = self._room(name) if may_read else 0
             self.held[name] = most < 1
             if most >= 1:
                 some = self._poll(name, most, now_us) or some

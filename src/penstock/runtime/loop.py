@@ -102,10 +102,10 @@ class Runtime:
         self._napped_us = 0
         self._housekeeping, self._learning = Stopwatch(), Stopwatch()
         self._abandoned = 0
+        self._intake.may_read = lambda: not self._requests.hold and (store is None or store.has_room())
         self._begin_queries(script)
         if store is not None:
             store.restore_rows(self.engine, self._listeners.on_stage)
-            self._intake.has_room = store.has_room
             self._jobs.last_job_s, self._jobs.leaves_jobs = LAST_JOB_OF_STATE_S, True
         self._started = self._now = self._learned = self._clock.now_us()
         self._latest = self._summary()
@@ -140,7 +140,7 @@ class Runtime:
         """The script, with what was created, dropped and set since."""
         return self._requests.script
 
-    def execute(self, sql: str, timeout: float = 60.0) -> list[str]:
+    def execute(self, sql: str, timeout: float | None = 60.0) -> list[str]:
         """Carry out CREATE QUERY, DROP QUERY and SET while the script runs; return a message for each.
 
         A query that is created sees the rows that arrive from then on; the message has the sequence numbers.
@@ -258,7 +258,8 @@ class Runtime:
                 self._stop_streams()
             admitted = self._intake.admit(self._now)
             committed = self._jobs.collect()
-            for name in self.engine.finish_endings():
+            ended = self.engine.finish_endings()
+            for name in ended:
                 self._listeners.event(f"query {name} ended")
             if (admitted or committed) and self._jobs.has_slot:
                 self._keep_house()
@@ -270,7 +271,7 @@ class Runtime:
             if self._is_done():
                 self._requests.settle(settling)
                 return
-            if not (admitted or committed or submitted or self._admit_blocked()):
+            if not (admitted or committed or ended or submitted or self._admit_blocked()):
                 if not self._jobs:
                     self._requests.settle(settling)
                 self._idle()

@@ -59,6 +59,8 @@ class Requests:
         """Called when a request was carried out, before its caller is told."""
         self._waiting: deque[_Request] = deque()
         self._settling: deque[Future[None]] = deque()
+        self._awaited = ""
+        """The old query of the name that the next query to create has."""
 
     def __bool__(self) -> bool:
         """Whether a request waits."""
@@ -94,16 +96,28 @@ class Requests:
             self._settling.remove(each)
             each.set_result(None)
 
+    @property
+    def hold(self) -> bool:
+        """Whether a query begins when the dropped one of its name has ended.
+
+        Nothing is read until then: each row is seen by one of the two.
+        """
+        return bool(self._awaited)
+
     def handle(self) -> None:
         """Carry out requests in order.
 
         A query's name is free again when the dropped query of that name has ended.
         """
+        self._awaited, before = "", self._awaited
         while self._waiting:
             request = self._waiting[0]
             try:
                 while request.statements:
                     if self._must_wait(request.statements[0]):
+                        self._awaited = request.statements[0].name
+                        if self._awaited != before:
+                            self._on_event(f"nothing is read until the old query {self._awaited} has ended")
                         return
                     request.messages.append(self._carry_out(request.statements.pop(0)))
                     self._on_event(request.messages[-1])

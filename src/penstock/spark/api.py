@@ -69,14 +69,16 @@ class Running:
             _log_error(error)
             self._error = error
 
-    def execute(self, sql: str) -> list[str]:
+    def execute(self, sql: str, timeout: float | None = 60.0) -> list[str]:
         """Create or drop queries, or set the policy, qos, selector or candidates; return what happened.
 
-        The answer has the sequence numbers at which a query begins, or before which it ends.
+        The answer has the sequence numbers at which a query begins, or before which it ends. A query whose name
+        a dropped one has begins when that has ended. After `timeout` seconds TimeoutError is raised, and what
+        was asked for is still done.
         """
         if not self._thread.is_alive():
             raise RunError("the run has ended") from self._error
-        return self._runtime.execute(sql)
+        return self._runtime.execute(sql, timeout)
 
     @property
     def alive(self) -> bool:

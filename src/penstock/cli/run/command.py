@@ -204,8 +204,7 @@ def _watching(
         return ExitStack()
     from penstock.cli.run.watch import Watcher
 
-    is_live, fixed_policy = partial(_is_live, view), options.policy is not None
-    return Watcher(options.file, stamp, script, running, is_live, view.event, fixed_policy)
+    return Watcher(options.file, stamp, script, running, view.event, options.policy is not None)
 
 
 def _exit_code(options: RunCommandOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> int:
@@ -266,8 +265,3 @@ def _followed(
         from penstock.spark.job_errors import explained
 
         raise RunError(f"the run failed: {type(error).__name__}: {explained(error)}") from error
-
-
-def _is_live(view: LiveView | EventLines, query: str) -> bool:
-    found = view.latest.queries.get(query) if view.latest else None
-    return found is not None and found.status in ("running", "ending")

@@ -1,7 +1,7 @@
 """`penstock run --watch`: applies changes of the script's file to the run: queries, policy, goals."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Protocol, Self
@@ -9,7 +9,6 @@ from typing import Protocol, Self
 from penstock.cli.policy_option import chosen_policy
 from penstock.errors import PenstockError, RunError
 from penstock.language.script import Script
-from penstock.language.statements import QueryDef
 from penstock.plan.translate import steps_of
 from penstock.policies import Policy
 from penstock.qos.settings import SETTINGS, PolicySettings
@@ -30,8 +29,8 @@ class Executes(Protocol):
         """Whether it still runs."""
         ...
 
-    def execute(self, sql: str) -> list[str]:
-        """Execute statements."""
+    def execute(self, sql: str, timeout: float | None) -> list[str]:
+        """Execute statements; wait without a limit if there is no timeout."""
         ...
 
 
@@ -47,7 +46,8 @@ def stamp_of(path: Path) -> Stamp | None:
 class Watcher:
     """Applies changes of the script's file to a run, in a thread of its own.
 
-    New queries are created, missing ones dropped. A changed one is dropped and, when it has ended, created again.
+    New queries are created, missing ones dropped. A changed one is dropped and, when it has ended, created again;
+    meanwhile nothing is read, so that each row is seen by one of the two.
     A change that cannot be applied is reported, and the run continues as it is.
     """
 
@@ -57,19 +57,15 @@ class Watcher:
         read: Stamp | None,
         script: Script,
         running: Executes,
-        is_live: Callable[[str], bool],
         tell: Callable[[str], object],
         fixed_policy: bool = False,
     ) -> None:
         self._path = path
         self._script = script
         self._running = running
-        self._is_live = is_live
         self._tell = tell
         self._fixed_policy = fixed_policy
         self._there = set(script.queries)
-        self._waiting: dict[str, QueryDef] = {}
-        self._settings: list[str] = []
         self._read = self._seen = read
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="penstock-watch", daemon=True)
@@ -91,13 +87,6 @@ class Watcher:
         if self._seen is not None and self._seen == before and self._seen != self._read:
             self._read = self._seen
             self._follow()
-        for name, query in list(self._waiting.items()):
-            if not self._is_live(name):
-                del self._waiting[name]
-                if self._execute(f"CREATE QUERY `{name}` AS {query.sql}"):
-                    self._there.add(name)
-        while self._settings and not self._waiting:  # goals may weigh a query that is not created yet
-            self._execute(self._settings.pop(0))
 
     def _follow(self) -> None:
         try:
@@ -107,46 +96,43 @@ class Watcher:
         except PenstockError as error:
             self._tell(f"change not applied: {error}")
             return
-        old = self._script
+        old, self._script = self._script, new
         if new.streams != old.streams or new.tables != old.tables:
+            self._script = old
             self._tell("change not applied: streams and tables cannot change during a run; restart it")
             return
-        self._script = new
-        for name in self._outdated(old, new):
-            if self._execute(f"DROP QUERY `{name}`"):
-                self._there.remove(name)
+        self._follow_queries(old, new)
         before = PolicySettings.of(old.settings, old.queries)
-        if before != choosing:
+        if before != choosing:  # after the queries: goals may weigh a new one
             if self._fixed_policy:
                 self._tell("policy and goals not applied: --policy overrides SET policy and SET qos")
             else:
-                self._settings = _statements(
-                    choosing, policy, [name for name in before.weights if name in new.queries]
-                )
+                weighed = [name for name in before.weights if name in new.queries]
+                for statement in _statements(choosing, policy, weighed):
+                    self._execute(statement)
         names = {*old.settings, *new.settings} - set(SETTINGS)
         for name in sorted(name for name in names if old.settings.get(name) != new.settings.get(name)):
             if name in LIMITS and name in new.settings:
-                self._settings.append(f"SET {name} = {str(new.settings[name]).lower()}")
-                continue
-            self._tell(f"setting {name} not applied: it cannot change during a run; restart it")
-
-    def _outdated(self, old: Script, new: Script) -> Iterator[str]:
-        """Return the running queries to drop; those to create wait until they have ended."""
-        for name, query in old.queries.items():
-            if name not in new.queries:
-                self._waiting.pop(name, None)
-            elif steps_of(query) != steps_of(new.queries[name]):
-                self._waiting[name] = new.queries[name]
+                self._execute(f"SET {name} = {str(new.settings[name]).lower()}")
             else:
+                self._tell(f"setting {name} not applied: it cannot change during a run; restart it")
+
+    def _follow_queries(self, old: Script, new: Script) -> None:
+        for name in old.queries.keys() - new.queries.keys():
+            if name in self._there and self._execute(f"DROP QUERY `{name}`"):
+                self._there.remove(name)
+        for name, query in new.queries.items():
+            if name in old.queries and steps_of(query) == steps_of(old.queries[name]):
                 continue
-            if name in self._there:
-                yield name
-        self._waiting |= {name: query for name, query in new.queries.items() if name not in old.queries}
+            statements = [f"DROP QUERY `{name}`"] if name in self._there else []
+            self._there.discard(name)
+            if self._execute("; ".join([*statements, f"CREATE QUERY `{name}` AS {query.sql}"])):
+                self._there.add(name)
 
     def _execute(self, sql: str) -> bool:
         try:
-            self._running.execute(sql)
-        except (PenstockError, CancelledError, TimeoutError) as error:
+            self._running.execute(sql, None)
+        except (PenstockError, CancelledError) as error:
             if self._running.alive or not isinstance(error, RunError):
                 self._tell(f"change not applied: {error}")
             return False
