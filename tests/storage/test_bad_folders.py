@@ -59,12 +59,21 @@ def test_a_folder_of_others(tmp_path, data):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_state_that_lost_the_file_that_tells_what_it_is(tmp_path, data):
+    SmallRun(tmp_path, data, files=2, drain=False).go()
+    (tmp_path / "state" / "penstock-state.json").unlink()
+    refused(tmp_path, data, "is damaged: penstock-state.json is missing; restore a backup of the state")
+
+
 @pytest.mark.parametrize(
     ("streams", "words"),
     [
         (STREAMS.replace("k INT", "k BIGINT"), ["a: column k was INT and is now BIGINT", "b: column k"]),
         (STREAMS.replace("path = 'b'", "path = 'a'"), ["b: path was 'b' and is now 'a'"]),
-        (STREAMS.replace("timestamp = 'at'", "timestamp = 'at', lateness = '1 s'"), ["a: lateness was not set"]),
+        (
+            STREAMS.replace("timestamp = 'at'", "timestamp = 'at', lateness = '1 s'"),
+            ["lateness was not set and is now 1 s"],
+        ),
         (STREAMS.replace("STREAM b", "STREAM c"), ["b is gone"]),
         (STREAMS.replace("id INT, k INT", "k INT, id INT"), ["the columns were in the order id, k, at"]),
     ],

@@ -170,6 +170,16 @@ def test_a_stream_of_other_options_is_refused_and_nothing_is_lost(tmp_path, data
     assert ids(tmp_path, "low") == of_files(data)
 
 
+def test_going_on_after_a_drain_tells_which_results_joins_lack(tmp_path, data):
+    """Rows of `a` waited for `b`; a drained run joins them with what there is."""
+    ends = []
+    for files, script in ((3, PAIRS), (2, LOW), (1, LOW), (1, PAIRS), (None, PAIRS)):
+        run = SmallRun(tmp_path, data, script=STREAMS + script, files=files)
+        run.go()
+        ends.append([event[0] for event in run.events if "had ended in the last run" in event])
+    assert ends == [[], ["a", "b"], [], [], ["a", "b"]]
+
+
 def settings_of(place, data, script, **keywords):
     run = SmallRun(place, data, script=STREAMS + script + LOW, files=1, drain=False, **keywords)
     with run.opened() as runtime:

@@ -1,6 +1,7 @@
 """`penstock state`: shows, checks and compacts a state folder, and says what is wrong."""
 
 import json
+import os
 import shutil
 
 import pyarrow as pa
@@ -88,7 +89,8 @@ def test_a_folder_in_use(tmp_path, data, killed):
         done = command(place / "state", option)
         assert isinstance(done.exception, StateError)
         assert done.exit_code == 1
-        assert "process" in str(done.exception)
+        assert f"in use by process {os.getpid()}" in str(done.exception)
+        assert f"stop it before {option.strip('-')}ing" in str(done.exception)
     owner.release()
     assert command(place / "state", "--check").exit_code == 0
 

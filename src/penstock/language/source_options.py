@@ -119,6 +119,9 @@ STREAMS: Mapping[str, Kind] = {
     "structured": Kind({**_STREAM, "format": _text, "landing": _text}, ("format",), open=True),
 }
 
+DURATIONS = frozenset(name for name, check in _STREAM.items() if check is duration)
+"""Options of streams that are times, in microseconds."""
+
 TABLES: Mapping[str, Kind] = {
     "csv": Kind({"path": _text, **_UNIT, **_CSV}, ("path",)),
     "json": Kind({"path": _text, **_UNIT}, ("path",)),

@@ -52,6 +52,8 @@ def duration(value: object) -> int:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return microseconds(str(value), "s")
     amount, unit = _split(str(value))
+    if not amount:
+        raise ValueError(f"{str(value)[:40]!r} is not a time such as '5 s' or '50 ms'")
     return microseconds(amount, unit or "s")
 
 
@@ -65,6 +67,8 @@ def size(value: object) -> int:
         amount, unit = str(value), ""
     else:
         amount, unit = _split(str(value))
+        if not amount:
+            raise ValueError(f"{str(value)[:40]!r} is not a size such as '512MB'")
     factor = BYTES.get(unit.upper() or "B")
     if factor is None:
         raise ValueError(f"{unit!r} is not a unit of memory; use {', '.join(BYTES)}")

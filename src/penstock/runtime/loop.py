@@ -196,6 +196,8 @@ class Runtime:
             gc.unfreeze()
             self._intake.close(self._backend.errors)
             self._requests.refuse_all()
+            if self._store is not None:
+                self._store.release()
         return self.update_summary()
 
     def _open_source(self, stream: StreamDef) -> Source:

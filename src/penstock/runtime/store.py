@@ -69,6 +69,10 @@ class Store(Protocol):
         """Remove what is not needed any more; raise if the limit is still reached: nothing else can continue."""
         ...
 
+    def release(self) -> None:
+        """Let another process own the folder, without a commit."""
+        ...
+
     def close(self, now_us: int) -> None:
         """Commit, write a last checkpoint and let another process own the folder."""
         ...

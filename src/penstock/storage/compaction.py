@@ -6,9 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from penstock.runtime.clock import now_text
+from penstock.storage.documents import StateError
 from penstock.storage.folder import Folder
 from penstock.storage.image import Image
 from penstock.storage.inspection import bytes_of, found_in
+from penstock.storage.owner import in_use, is_owned, owner_of
 from penstock.storage.retention import Retention
 from penstock.storage.row_log import RowLogs, RowsAt, read_rows
 
@@ -24,6 +26,8 @@ class Compacted:
 def compact(folder: Path, on_progress: Callable[[int, int], object] = lambda done, of: None) -> Compacted:
     """Write what is needed anew, and then remove all else. If this ends in between, nothing is lost."""
     found_in(folder)
+    if is_owned(folder):
+        raise StateError(f"{in_use(folder, owner_of(folder))}: stop it before compacting")
     before = bytes_of(folder)
     state = Folder.open(folder)
     try:

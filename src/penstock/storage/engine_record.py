@@ -104,6 +104,10 @@ class EngineRecord:
             self._lost = len(self._state.lost)
         return found
 
+    def ended_streams(self) -> list[str]:
+        """Return the streams that have ended: no join waits for more of their rows."""
+        return [name for name, log in self._state.streams.items() if log.ended]
+
     def everything(self) -> Json:
         """Return all of it, after `changes`."""
         state = self._state

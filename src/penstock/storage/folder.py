@@ -3,16 +3,17 @@
 import contextlib
 import errno
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from penstock.language.script import Script
+from penstock.language.source_options import STREAMS
 from penstock.language.statements import Relation
 from penstock.runtime.change import Change
 from penstock.runtime.clock import now_text
-from penstock.storage.documents import StateError, encoded, read_document
+from penstock.storage.documents import DamagedError, StateError, encoded, read_document
 from penstock.storage.engine_restore import script_after
 from penstock.storage.files import NO_ROOM, STOPS_WITHOUT_ROOM, make_folder, replace_file, unfinished_files
 from penstock.storage.image import Image
@@ -49,6 +50,8 @@ class Folder:
             about = about_of(path)
             if about is None:
                 if path.exists() and not _is_new(path):
+                    if (path / JOURNAL).is_dir():
+                        raise DamagedError(f"{ABOUT} is missing")
                     raise StateError(
                         f"{path} is not a state of Penstock, and not empty: --state needs a new or an empty folder"
                     )
@@ -99,6 +102,7 @@ class Folder:
             *(Change("set", name, value=value).as_dict() for name, value in changed.items()),
         ]
         running, _, _ = script_after(self.base, self.image)
+        self.notes += _drained_joins(running, self.image.run.get("ended", ()))
         settings = {**script.settings, **self._set_while_running(), **self._planned(old, script)}
         self._keep(self.image.script["text"], script)
         return replace(running, settings=settings, folder=script.folder), before, script
@@ -165,6 +169,19 @@ class Folder:
             except (FileNotFoundError, FileExistsError):
                 self.owner.check()
                 raise
+
+
+def _drained_joins(script: Script, ended: Iterable[str]) -> Iterator[str]:
+    """Say of which streams joins may lack results: --drain ended them, and more of their rows may come."""
+    joined = {
+        item.relation.name for query in script.queries.values() if len(query.streams) > 1 for item in query.streams
+    }
+    for name in ended:
+        if name in joined and not STREAMS[script.streams[name].source].makes_rows:
+            yield (
+                f"{name} had ended in the last run (--drain does that), and joins waited no more for its rows: "
+                f"rows of {name} that come now do not meet newer rows of other streams that were read before"
+            )
 
 
 def _recovered(path: Path, owner: Owner) -> Recovered | None:
@@ -239,9 +256,14 @@ def about_of(path: Path) -> dict[str, Any] | None:
 
 @contextlib.contextmanager
 def os_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the disk into sentences."""
+    """Turn errors of the disk into sentences, and say what to do about damage."""
     try:
         yield
+    except DamagedError as error:
+        raise StateError(
+            f"the state {path} is damaged: {error}; restore a backup of the state and of its results, or begin a "
+            "new state and a new folder for results"
+        ) from error
     except OSError as error:
         raise StateError(_explained(path, error)) from error
 

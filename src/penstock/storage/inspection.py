@@ -71,7 +71,7 @@ def found_in(folder: Path) -> tuple[dict[str, Any], Recovered]:
     if about is None:
         what = "is not a state of Penstock" if folder.exists() else "does not exist"
         raise StateError(
-            f"{folder} {what}; `penstock run SCRIPT --state {folder}` would begin one in a new folder"
+            f"{folder} {what}; `penstock run SCRIPT --state DIR` begins one in a new or an empty folder"
         )
     for last in range(_TRIES - 1, -1, -1):
         try:

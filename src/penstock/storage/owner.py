@@ -100,13 +100,18 @@ def is_owned(folder: Path) -> bool:
     return is_locked(folder / LOCK)
 
 
-def _taken(folder: Path, before: dict[str, Any]) -> str:
+def in_use(folder: Path, known: dict[str, Any]) -> str:
+    """Return the sentence that tells who uses a state folder."""
     who = (
-        f"process {before['process']} on {before['machine']}, since {before['started']}"
-        if before
+        f"process {known['process']} on {known['machine']}, since {known['started']}"
+        if known
         else "another process"
     )
+    return f"the state {folder} is in use by {who}"
+
+
+def _taken(folder: Path, before: dict[str, Any]) -> str:
     return (
-        f"the state {folder} is in use by {who}: wait until it ends, or if it will never go on "
+        f"{in_use(folder, before)}: wait until it ends, or if it will never go on "
         "(a paused or unreachable machine), start with --take-over"
     )

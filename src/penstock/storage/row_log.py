@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -127,10 +128,11 @@ class RowLogs:
                 self._close(self._logs.pop(place))
 
     def close(self) -> None:
-        """Close all files."""
+        """Close all files; what was not flushed is not part of the state, and there may be no room for it."""
         for log in self._handles.values():
             if log.file is not None:
-                log.file.close()
+                with suppress(OSError):
+                    log.file.close()
         self._handles.clear()
         self._logs.clear()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.language.script import Script
 from penstock.language.secrets import is_secret, masked
+from penstock.language.source_options import DURATIONS
 from penstock.language.statements import Column, Drop, QueryDef, Relation, Statement
 from penstock.plan.translate import steps_of
 from penstock.storage.image import Image
@@ -54,7 +55,10 @@ def _type(column: Column | None) -> str:
 def _value(relation: Relation, option: str) -> str:
     if option not in relation.options:
         return "not set"
-    return "another value" if is_secret(option) else masked(repr(relation.options[option]))
+    if is_secret(option):
+        return "another value"
+    value = relation.options[option]
+    return f"{int(value) / 1e6:g} s" if option in DURATIONS else masked(repr(value))
 
 
 def query_changes(running: Script, before: Script, now: Script) -> list[Statement]:

@@ -108,7 +108,8 @@ class StateStore:
                 on_stage(f"reading the state: {count:,} of {total:,} chunks")
 
         LOG.info("going on from %s, where entry %d was committed", self.image.run["written"], self.folder.last)
-        found = restore_rows(engine, self.image, self.folder.path, on_read)
+        with self.folder.os_errors():
+            found = restore_rows(engine, self.image, self.folder.path, on_read)
         restore_statistics(engine, self.image)
         self._record = EngineRecord(engine, self._rows, self.folder.path)
         self._record.adopt(found.chunks, found.checksums)
@@ -204,7 +205,7 @@ class StateStore:
         self._bytes += self.folder.append(entry)
         self.folder.owner.check()  # the entry of this number may have been pruned by who took over meanwhile
         self._entries += 1
-        LOG.debug("committed entry %d: results of %d jobs or groups", self.folder.last, len(emitted))
+        LOG.debug("committed entry %d: %d batches of results", self.folder.last, len(emitted))
         self._retention.wrote(changes, batches)
         for sink in self._sinks:
             sink.reveal(files)
@@ -218,6 +219,7 @@ class StateStore:
             "version": version("penstock"),
             "written": now_text(),
             "taken": self._outbox.taken,
+            "ended": self._of.ended_streams(),
         }
 
     def _sink_positions(self) -> dict[str, Any]:

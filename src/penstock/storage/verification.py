@@ -9,7 +9,7 @@ from penstock.storage.documents import DamagedError, StateError, read_document
 from penstock.storage.image import Image
 from penstock.storage.inspection import found_in
 from penstock.storage.journal import CHECKPOINTS, JOURNAL
-from penstock.storage.owner import is_owned, owner_of
+from penstock.storage.owner import in_use, is_owned, owner_of
 from penstock.storage.places import check_file
 from penstock.storage.row_log import RowsAt, read_rows
 
@@ -25,11 +25,7 @@ def problems_in(
     """
     _, found = found_in(folder)
     if is_owned(folder):
-        owner = owner_of(folder)
-        raise StateError(
-            f"process {owner.get('process')} on {owner.get('machine')} uses the state {folder}: "
-            "stop it before checking, or check a copy"
-        )
+        raise StateError(f"{in_use(folder, owner_of(folder))}: stop it before checking, or check a copy")
     image = Image.of(found.checkpoint, found.entries)
     problems = [*_broken_owner(folder), *_broken_documents(folder)]
     places = list(image.places())

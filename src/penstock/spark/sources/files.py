@@ -4,6 +4,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Set
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -179,11 +180,12 @@ class FileSource:
             except OSError:
                 now = [0, 0]
             if now != [size, written_ns]:
-                what = "is gone" if now == [0, 0] else "has changed"
+                what = "is gone" if now == [0, 0] else f"has {now[0]:,} bytes and was written {_when(now[1])}"
+                others = f" and {len(stamps) - 1:,} other files" if len(stamps) > 1 else ""
                 raise RunError(
-                    f"stream {self._stream.name}: {path} {what} since a part of its rows was taken "
-                    f"({self._group_rows:,} of it and of {len(stamps) - 1:,} files read with it): put it back "
-                    "as it was, or begin a new state"
+                    f"stream {self._stream.name}: {path} {what}; it had {size:,} bytes and was written "
+                    f"{_when(written_ns)} when the first {self._group_rows:,} rows of it{others} were taken, and "
+                    "the rest cannot be found in another version: restore it with its time, or begin a new state"
                 )
 
     def _after(self, tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -365,3 +367,12 @@ class FileSource:
         """Return one malformed row that stands for a file that cannot be read."""
         nulls = {c.name: pa.nulls(1, arrow_type(c.type.name)) for c in self._stream.columns}
         return pa.table({**nulls, BAD: [f"file {path.name} cannot be read: {explained(error)}"], RAW: [path.name]})
+
+
+def _when(ns: int) -> str:
+    """Return a time of modification.
+
+    >>> _when(1_767_225_600_250_000_000)
+    '2026-01-01 00:00:00.250000 UTC'
+    """
+    return f"{datetime.fromtimestamp(ns / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
