@@ -36,6 +36,10 @@ class RunError(PenstockError, RuntimeError):
     """A run that cannot start or continue: no Java, an unreadable source, a folder that cannot be written."""
 
 
+class RunEndedError(RunError):
+    """A run that was asked for something, and has ended before."""
+
+
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return the hint `` Did you mean 'x'?`` for the closest of `names`, or an empty string.
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from penstock.cli.run.watch import Watcher, stamp_of
-from penstock.errors import RunError
+from penstock.errors import RunEndedError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef
 
@@ -23,6 +23,8 @@ class Pretended:
         self.refuse = ""
 
     def execute(self, sql, timeout):
+        if not self.alive:
+            raise RunEndedError("the run has ended")
         if self.refuse and self.refuse in sql:
             raise RunError("it cannot be")
         self.told.append(sql)
@@ -157,3 +159,9 @@ def test_a_query_that_is_refused_is_told_and_can_be_mended(watched):
     assert (told, said) == ([], ["change not applied: it cannot be"])
     told, _ = watched(FIRST + "CREATE QUERY t AS SELECT a / 1 AS x FROM s;")
     assert told == ["CREATE QUERY `t` AS SELECT a / 1 AS x FROM s"]
+
+
+def test_a_change_that_comes_too_late_is_not_told_as_refused(watched):
+    """With a state, the next run applies it."""
+    watched.run.alive = False
+    assert watched(FIRST.replace("b > 1", "b > 2")) == ([], [])

@@ -24,6 +24,11 @@ JAAS = '`kafka.sasl.jaas.config` = \'Login required username="u" password="pass-
         ("\"my.key\" = 'it''s-a-key-5', ,", "s-a-key-5"),
         (JAAS + ", 7", "pass-word-1"),
         ("api.secret = 'two\nlines-8', 7", "lines-8"),
+        ("tokens = bare_9x", "bare_9x"),
+        ("tokens = bare_9x, 7", "bare_9x"),
+        ("`fs.azure.sas` = 'sas-10', 7", "sas-10"),
+        ("url = 'jdbc:pg://me:in-url-11@host/db', 7", "in-url-11"),
+        *((f"url = 'jdbc:pg://h/db?password=in-url-12{' ' * n}', 7", "url-12") for n in (80, 60, 70, 75)),
     ],
 )
 def test_an_error_in_a_script_shows_no_secret(options, secret):
@@ -63,6 +68,10 @@ def test_explain_shows_no_secret(tmp_path):
 def test_what_is_no_secret_stays():
     keep_secret({"use.token": "true", "a.key": "id", "subscribe": "pass-word-7"})
     assert masked("true id pass-word-7 token = 3") == "true id pass-word-7 token = 3"
-    query = "SELECT a FROM s WHERE b = 'x' AND c IN ('key', 'token')"
-    assert blanked(query) == query
+    for text in (
+        "SELECT a FROM s WHERE b = 'x' AND c IN ('key', 'token')",
+        "CREATE STREAM s (key STRING, token INT) FROM poisson WITH (rate = 3, key_distinct = 40, at = '10:20@x')",
+        "FROM structured WITH (path = 's3a://bucket/a@b', with.key = true)",
+    ):
+        assert blanked(text) == masked(text) == text
     assert not is_secret("rowsPerSecond")

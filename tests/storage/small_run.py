@@ -171,6 +171,7 @@ class SmallRun:
     clock: HandClock = field(default_factory=HandClock)
     on_job: object = staticmethod(lambda work: None)
     source_of: object = None
+    summary: object = None
 
     @property
     def state_path(self) -> Path:

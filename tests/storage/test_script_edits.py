@@ -51,7 +51,7 @@ def runs(place, data, *scripts, files=3, **keywords):
     for script in scripts[:-1]:
         SmallRun(place, data, script=STREAMS + script, files=files, drain=False, **keywords).go()
     run = SmallRun(place, data, script=STREAMS + scripts[-1], **keywords)
-    run.go()
+    run.summary = run.go()
     return run
 
 
@@ -74,6 +74,7 @@ def test_a_query_that_is_edited_has_the_old_rows_and_the_new(tmp_path, data):
     rows, _ = rows_of(data, "a")
     end, begin = told(run.events, "query low ends before"), told(run.events, "query low begins at")
     assert end == begin == 3 * ROWS
+    assert run.summary.queries["low"].outputs == ids(tmp_path, "low").total()
     kept = [i for i, k, _ in rows if (k < 3 and i < end) or (k > 3 and i >= begin)]
     assert ids(tmp_path, "low") == Counter(kept)
 

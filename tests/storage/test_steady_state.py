@@ -122,8 +122,8 @@ def data(tmp_path_factory):
 def test_at_the_limit_a_run_stops_and_goes_on_with_a_higher_one(tmp_path, data):
     """All rows are in windows: backpressure does not help."""
     for _ in range(2):  # and again: nothing is lost by it
-        with pytest.raises(RunError, match=r"has reached its limit of 20,000 bytes.*set a higher limit"):
-            SmallRun(tmp_path, data, script=STREAMS + LOW + PAIRS + "SET state = '20KB';").go()
+        with pytest.raises(RunError, match=r"has reached its limit of 6,000 bytes.*set a higher limit"):
+            SmallRun(tmp_path, data, script=STREAMS + LOW + PAIRS + "SET state = '6KB';").go()
         assert not any((found(tmp_path)[name] - expected(data)[name]) for name in ("low", "pairs"))
     SmallRun(tmp_path, data, script=STREAMS + LOW + PAIRS + "SET state = '20MB';").go()
     assert found(tmp_path) == expected(data)
@@ -131,7 +131,6 @@ def test_at_the_limit_a_run_stops_and_goes_on_with_a_higher_one(tmp_path, data):
 
 def test_backpressure_is_enough_where_windows_are_small(tmp_path, data, monkeypatch):
     """The limit is reached again and again, and each time checkpoints make room."""
-    monkeypatch.setattr(row_log, "ROLL_BYTES", 2000)
     made = []
     make_room = store.StateStore.make_room
     monkeypatch.setattr(store.StateStore, "make_room", lambda *a: (made.append(1), make_room(*a))[1])

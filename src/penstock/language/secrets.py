@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 HIDDEN = "***"
 """Stands for a secret."""
-_NAME = re.compile(r"password|passwd|secret|token|credential|key|jaas", re.IGNORECASE)
+_NAMES = r"(?:password|passwd|secret|token|credential|key|jaas|\bsas\b)"
+_NAME = re.compile(_NAMES, re.IGNORECASE)
 _OPTION = re.compile(
-    r"[(,]\s*(?P<quote>['\"`]?)[\w.`-]*?(?:password|passwd|secret|token|credential|key|jaas)[\w.`-]*?(?P=quote)"
-    r"\s*=?\s*(?P<value>'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?)",
+    rf"[(,]\s*(?P<quote>['\"`]?)[\w.`-]*?{_NAMES}[\w.`-]*?(?P=quote)"
+    r"\s*(?:=?\s*(?P<value>'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?)|=\s*(?!true\b|false\b)(?P<bare>[a-z_][^\s,)]*))",
     re.IGNORECASE,
 )
 """An option of such a name in a script, also one that is not written right."""
 _PART = re.compile(r"((?:password|passwd|secret)\w*\s*=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"';,&)]+)", re.IGNORECASE)
 """A secret inside of a value, as in a JAAS configuration or in the address of a database."""
+_USER = re.compile(r"(://[^\s/:@'\"]*:)([^\s/@'\"]+)(?=@)")
+"""A password before the host of an address."""
 _SHORTEST = 4
 """Shorter values are not looked for in messages: they are everywhere."""
 _HARMLESS = ("true", "false", "none", "null")
@@ -46,7 +50,7 @@ def keep_secret(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if is_secret(name):
             text = str(value)
-            parts = (match[2].strip("\"'") for match in _PART.finditer(text))
+            parts = (match[2].strip("\"'") for pattern in (_PART, _USER) for match in pattern.finditer(text))
             _known.update(each for each in (text, *parts) if _is_long(each))
 
 
@@ -56,15 +60,19 @@ def masked(text: str, more: Iterable[str] = ()) -> str:
     >>> keep_secret({"kafka.ssl.keystore.password": "open sesame"})
     >>> masked("cannot open with 'open sesame'"), masked("login failed: user=me&password=1234")
     ("cannot open with '***'", 'login failed: user=me&password=***')
+    >>> masked("no route to postgresql://me:1234@host/db")
+    'no route to postgresql://me:***@host/db'
     """
     for secret in sorted({*_known, *more}, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return _PART.sub(lambda match: match[1] + HIDDEN, text)
+    for pattern in (_PART, _USER):
+        text = pattern.sub(lambda match: match[1] + HIDDEN, text)
+    return text
 
 
 def secrets_in(script: str) -> set[str]:
     """Return the secrets that a script has as it is written, also where it is not written right."""
-    found = (match["value"].strip("'\"") for match in _OPTION.finditer(script))
+    found = ((match["value"] or match["bare"]).strip("'\"") for match in _OPTION.finditer(script))
     return {each for each in found if _is_long(each)}
 
 
@@ -77,10 +85,16 @@ def blanked(script: str) -> str:
 
     >>> blanked("FROM structured WITH (format = 'x', api.token = 'abc', n = 1)")
     "FROM structured WITH (format = 'x', api.token = '***', n = 1)"
+    >>> blanked("WITH (url = 'jdbc:pg://me:abcd@host/db?password=efgh', tokens = abc)")
+    "WITH (url = 'jdbc:pg://me:****@host/db?password=****', tokens = ***)"
     """
-    return _OPTION.sub(_stars, script)
+    for pattern, group in ((_OPTION, "value"), (_OPTION, "bare"), (_PART, 2), (_USER, 2)):
+        script = pattern.sub(partial(_stars, group), script)
+    return script
 
 
-def _stars(match: re.Match[str]) -> str:
-    before, value = match[0][: match.start("value") - match.start()], match["value"]
-    return before + value[0] + re.sub(r"[^\n'\"]", "*", value[1:])
+def _stars(group: str | int, match: re.Match[str]) -> str:
+    value = match[group]
+    if value is None:
+        return match[0]
+    return match[0][: match.start(group) - match.start()] + re.sub(r"[^\n'\"]", "*", value)

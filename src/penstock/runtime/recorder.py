@@ -163,8 +163,8 @@ class Recorder:
     # Events -------------------------------------------------------------------------------------------------
 
     def query_created(self, name: str) -> None:
-        """Begin the statistics of a query."""
-        self.queries[name] = ResultStatistics()
+        """Begin the statistics of a query, or continue those of an earlier one of its name."""
+        self.queries.setdefault(name, ResultStatistics())
 
     def admitted(self, stream: str, passed: Admitted) -> list[str]:
         """Count rows of a stream after admission; return messages about rejected ones."""

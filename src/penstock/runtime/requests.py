@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.errors import PenstockError, RunError
+from penstock.errors import PenstockError, RunEndedError, RunError
 from penstock.language.script import Script
 from penstock.language.statements import Drop, QueryDef, Setting, Statement
 from penstock.qos.settings import SETTINGS as POLICY_SETTINGS
@@ -130,9 +130,9 @@ class Requests:
     def refuse_all(self) -> None:
         """Answer everybody who waits that the run has ended."""
         while self._waiting:
-            self._waiting.popleft().done.set_exception(RunError("the run has ended"))
+            self._waiting.popleft().done.set_exception(RunEndedError("the run has ended"))
         while self._settling:
-            self._settling.popleft().set_exception(RunError("the run has ended"))
+            self._settling.popleft().set_exception(RunEndedError("the run has ended"))
 
     def _must_wait(self, statement: Statement) -> bool:
         state = self._engine.queries.get(statement.name)

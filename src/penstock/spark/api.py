@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.errors import RunError, nearest
+from penstock.errors import RunEndedError, RunError, nearest
 from penstock.language.script import Script
 from penstock.policies import Policy
 from penstock.qos import Goals
@@ -77,7 +77,7 @@ class Running:
         was asked for is still done.
         """
         if not self._thread.is_alive():
-            raise RunError("the run has ended") from self._error
+            raise RunEndedError("the run has ended") from self._error
         return self._runtime.execute(sql, timeout)
 
     @property

@@ -18,6 +18,8 @@ from penstock.storage.faults import reached
 from penstock.storage.files import flush_folders, make_folder
 
 ROLL_BYTES = 16 * 1024 * 1024
+_FILES_OF_LIMIT = 32
+"""Into how many files a limit is divided: a file stays as long as one of its rows is needed."""
 """Bytes from which on the next file is begun."""
 _LONGEST_NAME = 150
 _MOST_HANDLES = 64
@@ -48,8 +50,9 @@ class _Log:
 class RowLogs:
     """The row logs of a state, one for each stream or operator."""
 
-    def __init__(self, folder: Path, epoch: int) -> None:
+    def __init__(self, folder: Path, epoch: int, limit: int | None = None) -> None:
         self._folder = folder
+        self._roll_bytes = ROLL_BYTES if limit is None else min(ROLL_BYTES, limit // _FILES_OF_LIMIT)
         self._epoch = epoch
         self._logs: dict[str, _Log] = {}
         """The newest file of each place."""
@@ -66,7 +69,7 @@ class RowLogs:
             writer.write_table(rows)
         data = sink.getvalue()
         log = self._logs.get(place)
-        if log is None or log.size >= ROLL_BYTES:
+        if log is None or log.size >= self._roll_bytes:
             if log is not None:
                 self._close(log)
             log = self._logs[place] = self._new(place)

@@ -43,7 +43,11 @@ def _differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) ->
             yield f"{name}: the columns were in the order {', '.join(columns)}"
         for option in sorted({*old.options, *new.options}):
             if old.options.get(option) != new.options.get(option):
-                yield f"{name}: {option} was {_value(old, option)} and is now {_value(new, option)}"
+                yield (
+                    f"{name}: {option} has another value"
+                    if is_secret(option)
+                    else f"{name}: {option} was {_value(old, option)} and is now {_value(new, option)}"
+                )
 
 
 def _type(column: Column | None) -> str:
@@ -55,8 +59,6 @@ def _type(column: Column | None) -> str:
 def _value(relation: Relation, option: str) -> str:
     if option not in relation.options:
         return "not set"
-    if is_secret(option):
-        return "another value"
     value = relation.options[option]
     return f"{int(value) / 1e6:g} s" if option in DURATIONS else masked(repr(value))
 

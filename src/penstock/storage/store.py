@@ -55,7 +55,7 @@ class StateStore:
         self.epoch = folder.owner.epoch
         self._commit_us = commit_us
         self._limit = limit
-        self._rows = RowLogs(folder.path, self.epoch)
+        self._rows = RowLogs(folder.path, self.epoch, limit)
         self._retention = Retention(folder.path)
         self._sinks: list[Sink] = []
         self._emitted: list[Emitted] = []
@@ -281,9 +281,10 @@ class StateStore:
                 self._checkpoint(now_us)
         if not self.has_room():
             raise StateError(
-                f"the state {self.folder.path} has reached its limit of {self._limit:,} bytes, and all of it is "
-                "needed by windows and by rows that wait: set a higher limit (SET state = '…') or shorter "
-                "windows, and start again with the same command"
+                f"the state {self.folder.path} has reached its limit of {self._limit:,} bytes, and all of its files "
+                "have rows that wait or that are in windows: set a higher limit (SET state = '…') or shorter "
+                "windows, or leave out other rows (`penstock state DIR --compact`), and start again with the same "
+                "command"
             )
 
     def released(self, segment: Path) -> None:

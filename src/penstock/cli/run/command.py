@@ -203,8 +203,9 @@ def _watching(
     if not options.watch:
         return ExitStack()
     from penstock.cli.run.watch import Watcher
+    from penstock.runtime.listeners import Listeners
 
-    return Watcher(options.file, stamp, script, running, view.event, options.policy is not None)
+    return Watcher(options.file, stamp, script, running, Listeners(view.event).warning, options.policy is not None)
 
 
 def _exit_code(options: RunCommandOptions, lines: EventLines, summary: "Summary", *, interrupted: bool) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from penstock.cli.policy_option import chosen_policy
-from penstock.errors import PenstockError, RunError
+from penstock.errors import PenstockError, RunEndedError
 from penstock.language.script import Script
 from penstock.plan.translate import steps_of
 from penstock.policies import Policy
@@ -132,9 +132,10 @@ class Watcher:
     def _execute(self, sql: str) -> bool:
         try:
             self._running.execute(sql, None)
+        except RunEndedError:  # with a state, the next run applies the change
+            return False
         except (PenstockError, CancelledError) as error:
-            if self._running.alive or not isinstance(error, RunError):
-                self._tell(f"change not applied: {error}")
+            self._tell(f"change not applied: {error}")
             return False
         return True
 
