@@ -281,8 +281,8 @@ class StateStore:
                 self._checkpoint(now_us)
         if not self.has_room():
             raise StateError(
-                f"the state {self.folder.path} has reached its limit of {self._limit:,} bytes, and all of its files "
-                "have rows that wait or that are in windows: set a higher limit (SET state = '…') or shorter "
+                f"the state {self.folder.path} has reached its limit of {self._limit:,} bytes, and each of its "
+                "files has rows that wait or that are in windows: set a higher limit (SET state = '…') or shorter "
                 "windows, or leave out other rows (`penstock state DIR --compact`), and start again with the same "
                 "command"
             )
