@@ -86,7 +86,7 @@ class Folder:
         ran stay otherwise.
         """
         assert self.image is not None
-        old, before = kept_scripts(self.image, script.folder)
+        old, before = kept_scripts(self.image, script.folder, script)
         self._check_relations(old, script)
         self.base = replace(
             old,

@@ -12,11 +12,17 @@ from penstock.plan.translate import steps_of
 from penstock.storage.image import Image
 
 
-def kept_scripts(image: Image, folder: Path) -> tuple[Script, Script]:
-    """Return the script as the run began, with the latest streams and tables, and its latest version."""
+def kept_scripts(image: Image, folder: Path, now: Script | None = None) -> tuple[Script, Script]:
+    """Return the script as the run began, with the latest streams and tables, and its latest version.
+
+    `now` need not be parsed again if one of these has the same text.
+    """
     kept = image.script
-    first = Script.parse(kept["text"], kept["name"], folder)
-    latest = Script.parse(kept["latest"], kept["name"], folder)
+    parsed = {} if now is None else {now.text: now}
+    for text in (kept["text"], kept["latest"]):
+        if text not in parsed:
+            parsed[text] = Script.parse(text, kept["name"], folder)
+    first, latest = parsed[kept["text"]], parsed[kept["latest"]]
     return replace(first, streams=latest.streams, tables=latest.tables), latest
 
 
