@@ -321,3 +321,14 @@ def copied(place: Path, to: Path) -> Path:
 def documents(place: Path, folder: str) -> list[Path]:
     """Return the entries (`journal`) or checkpoints (`checkpoint`) of a state, oldest first."""
     return sorted((place / "state" / folder).glob("[0-9]*.json"))
+
+
+def photographed(folder: Path, data: Path, files: int, *, stores: bool) -> tuple[Path, list[Path]]:
+    """Run twice on some files. Return the place, and what the second run leaves if it is killed after an entry."""
+    place = folder / "place"
+    place.mkdir()
+    SmallRun(place, data, files=files, drain=False, stores=stores).go()
+    camera = Camera(place, folder / "pictures", ["entry.durable"])
+    with camera.rolling():
+        SmallRun(place, data, files=files, drain=False, stores=stores).go()
+    return place, [picture for _, picture in camera.taken]

@@ -8,7 +8,7 @@ from penstock.storage.image import Image
 from penstock.storage.inspection import found_in
 from penstock.storage.verification import problems_in
 from tests.storage.damage import Damaged, cut, flip
-from tests.storage.small_run import Camera, SmallRun, copied, documents, make_files
+from tests.storage.small_run import copied, documents, make_files, photographed
 
 pytestmark = pytest.mark.usefixtures("no_flushes")
 SEED = 12
@@ -22,14 +22,8 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module", params=[False, True], ids=["row logs", "segments"])
 def killed(request, data, tmp_path_factory):
     """What a process leaves that is killed after an entry with new rows, before a job took them."""
-    folder = tmp_path_factory.mktemp("killed")
-    place = folder / "place"
-    place.mkdir()
-    SmallRun(place, data, files=3, drain=False, stores=request.param).go()
-    camera = Camera(place, folder / "pictures", ["entry.durable"])
-    with camera.rolling():
-        SmallRun(place, data, files=3, drain=False, stores=request.param).go()
-    return place, [picture for _, picture in camera.taken], request.param
+    place, pictures = photographed(tmp_path_factory.mktemp("killed"), data, files=3, stores=request.param)
+    return place, pictures, request.param
 
 
 def files_needed(place):

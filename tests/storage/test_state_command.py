@@ -29,6 +29,7 @@ from tests.storage.small_run import (
     expected,
     found,
     make_files,
+    photographed,
     rows_of,
 )
 
@@ -45,14 +46,8 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module", params=[False, True], ids=["row logs", "segments"])
 def killed(request, data, tmp_path_factory):
     """What a process leaves that is killed when results were committed, and not revealed."""
-    folder = tmp_path_factory.mktemp("killed")
-    place = folder / "place"
-    place.mkdir()
-    SmallRun(place, data, files=2, drain=False, stores=request.param).go()
-    camera = Camera(place, folder / "pictures", ["entry.durable"])
-    with camera.rolling():
-        SmallRun(place, data, files=2, drain=False, stores=request.param).go()
-    hidden = [copy for _, copy in camera.taken if list((copy / "out" / "_writing").glob("part-new-*"))]
+    place, pictures = photographed(tmp_path_factory.mktemp("killed"), data, files=2, stores=request.param)
+    hidden = [copy for copy in pictures if list((copy / "out" / "_writing").glob("part-new-*"))]
     return place, hidden[-1], request.param
 
 
