@@ -96,6 +96,7 @@ def interrupted(place, data, script, jobs):
         run.on_job = lambda work: (done.append(work), len(done) == jobs and runtime.stop())
         runtime.run()
         assert any(queue.rows for queue in runtime.engine.state.queues.values())
+    return run
 
 
 def places(events, words):
@@ -129,6 +130,22 @@ def test_an_edited_query_begins_where_the_old_one_ends(tmp_path, data, jobs):
     assert ids(tmp_path, "low") == Counter(i for i, k, _ in rows if (k < 3 if i < end else k > 3))
     assert ids(tmp_path, "others") == Counter(i for i, k, _ in rows if k >= 3 and i >= begin)
     assert pairs(tmp_path) == pairs_between(data, {}, ends) + pairs_between(data, ends, {}, 30)
+
+
+def test_an_edit_that_a_stop_cut_off_is_carried_out_by_the_next_run(tmp_path, data):
+    """Rows of the old query still wait when the run ends."""
+    edited = LOW.replace("k < 3", "k > 3") + PAIRS
+    interrupted(tmp_path, data, LOW + PAIRS, 1)
+    second = interrupted(tmp_path, data, edited, 1)
+    third = SmallRun(tmp_path, data, script=STREAMS + SLOW + edited)
+    third.go()
+    assert not any("not applied" in event for event in second.events + third.events)
+    ends = places(second.events, "query low ends before ")
+    assert ends == places(third.events, "query low begins at ")
+    assert not any(event.startswith("query low begins") for event in second.events)
+    rows, _ = rows_of(data, "a")
+    assert ids(tmp_path, "low") == Counter(i for i, k, _ in rows if (k < 3 if i < ends["a"] else k > 3))
+    assert pairs(tmp_path) == pairs_of_files(data)
 
 
 def test_a_query_that_is_renamed(tmp_path, data):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, RunEndedError
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef, Statement, StreamDef
 from penstock.runtime.backend import Backend, BackendEndedError
@@ -154,7 +154,7 @@ class Runtime:
 
     def _tell_failure(self, done: "Future[list[str]]") -> None:
         error = done.exception()
-        if error is not None:
+        if error is not None and not isinstance(error, RunEndedError):  # the next run carries it out
             self._listeners.warning(f"change not applied: {error}")
 
     def settle(self) -> "Future[None]":
