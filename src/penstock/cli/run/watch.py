@@ -9,9 +9,9 @@ from typing import Protocol, Self
 from penstock.cli.policy_option import chosen_policy
 from penstock.errors import PenstockError, RunEndedError
 from penstock.language.script import Script
-from penstock.plan.translate import steps_of
 from penstock.policies import Policy
 from penstock.qos.settings import SETTINGS, PolicySettings
+from penstock.storage.script_changes import same_query
 
 INTERVAL_S = 0.4
 """How often the file is checked; it is read when it has not changed since the check before."""
@@ -122,7 +122,7 @@ class Watcher:
             if name in self._there and self._execute(f"DROP QUERY `{name}`"):
                 self._there.remove(name)
         for name, query in new.queries.items():
-            if name in old.queries and steps_of(query) == steps_of(old.queries[name]):
+            if name in old.queries and same_query(query, old.queries[name]):
                 continue
             statements = [f"DROP QUERY `{name}`"] if name in self._there else []
             self._there.discard(name)
