@@ -71,11 +71,7 @@ def test_windows_are_written_out():
         ("packets [RANGE 0.1 us]", "0.1 us is not a whole number of microseconds", "0.1 us"),
         ("packets [RANGE 1e999999999 s]", "'1e999999999' is not a number", "1e999999999 s"),
         ("packets [RANGE 1e15 d]", "1e15 d is out of range", "1e15 d"),
-        (
-            "packets [RANGE 5 SECONDS SLIDE 1]",
-            "expected ] after the window, not 'SLIDE'",
-            "SLIDE",
-        ),
+        ("packets [RANGE 5 SECONDS STEP 1]", "expected ] after the window, not 'STEP'", "STEP"),
         ("packets p [ROWS 5]", "a window must follow the name of a stream", "[ROWS 5]"),
         ("packets WHERE bytes [ROWS 5] > 1", "a window must follow the name", "[ROWS 5]"),
         ("[ROWS 5] packets", "a window must follow the name of a stream", "[ROWS 5]"),

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +21,19 @@ ARROW = {
     "BOOLEAN": pa.bool_(),
     "TIMESTAMP": pa.timestamp("us"),
 }
+DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+
+def is_type(kind: str) -> bool:
+    """Whether data can have columns of this type: one of ARROW, or DECIMAL(p,s)."""
+    return kind in ARROW or DECIMAL.fullmatch(kind) is not None
+
+
+def arrow_type(kind: str, zone: str | None = None) -> pa.DataType:
+    if kind == "TIMESTAMP":
+        return pa.timestamp("us", tz=zone)
+    decimal = DECIMAL.fullmatch(kind)
+    return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else ARROW[kind]
 
 
 def write_rows(path: Path, columns: Columns, rows: Sequence[tuple], file_format: str) -> None:
@@ -35,10 +50,19 @@ def write_json(path: Path, columns: Columns, rows: Sequence[tuple]) -> None:
     names = [name for name, _ in columns]
     with path.open("w", encoding="utf-8") as out:
         for index, row in enumerate(rows):
-            shown = {name: iso(value) for name, value in zip(names, row, strict=True)}
+            shown = {name: json_value(value) for name, value in zip(names, row, strict=True)}
             if index % 2 and any(value is not None for value in row):
                 shown = {name: value for name, value in shown.items() if value is not None}
             out.write(json.dumps(shown, ensure_ascii=False) + "\n")
+
+
+def json_value(value):
+    """A DECIMAL as the number that is spelled like it."""
+    if not isinstance(value, Decimal):
+        return iso(value)
+    if Decimal(repr(float(value))) != value:
+        raise ValueError(f"json writes no number with all digits of {value}")
+    return float(value)
 
 
 def write_csv(path: Path, columns: Columns, rows: Sequence[tuple]) -> None:
@@ -57,6 +81,8 @@ def write_csv(path: Path, columns: Columns, rows: Sequence[tuple]) -> None:
 def csv_field(value):
     if value is None:
         return ""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return str(value).lower() if isinstance(value, bool) else iso(value)
 
 
@@ -68,6 +94,8 @@ def write_parquet(path: Path, columns: Columns, rows: Sequence[tuple]) -> None:
 
 def arrow_table(columns: Columns, rows: Sequence[Sequence], zone: str | None = None) -> pa.Table:
     """The rows as an Arrow table with exactly the declared types."""
-    types = {**ARROW, "TIMESTAMP": pa.timestamp("us", tz=zone)}
-    arrays = [pa.array([row[i] for row in rows], types[kind]) for i, (_, kind) in enumerate(columns)]
-    return pa.table(arrays, schema=pa.schema([(name, types[kind]) for name, kind in columns]))
+    types = [arrow_type(kind, zone) for _, kind in columns]
+    arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(types)]
+    return pa.table(
+        arrays, schema=pa.schema([(name, kind) for (name, _), kind in zip(columns, types, strict=True)])
+    )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import combinations
 from math import prod
 from random import Random
@@ -43,11 +44,18 @@ VALUES = {
     "DOUBLE": [0.0, 0.5, 1.0, 2.75, -1.25],
     "STRING": ["a", "b", "ab", "B", "a b", "é"],
     "BOOLEAN": [True, False],
+    "DECIMAL(9,2)": [Decimal(text) for text in ("0.10", "1.25", "2.75", "-3.33", "1234567.89")],
 }
-SMALL = {"INT": [-1, 0, 1, 2], "BIGINT": [-1, 0, 1, 2], "DOUBLE": [-0.5, 0.5, 1.25]}  # constants in expressions
+SMALL = {  # constants in expressions
+    "INT": [-1, 0, 1, 2],
+    "BIGINT": [-1, 0, 1, 2],
+    "DOUBLE": [-0.5, 0.5, 1.25],
+    "DECIMAL(9,2)": [Decimal(text) for text in ("-0.50", "0.10", "1.25")],
+}
 NUMBERS = tuple(SMALL)
 PATTERNS = ["a%", "%b", "_", "%a%", "A%"]
 OPTIONAL = (("s", "STRING"), ("n", "BIGINT"), ("x", "DOUBLE"), ("f", "BOOLEAN"))
+STEPS = (0, 1, 2, 4, 0, 0, 1)
 TIME_UNITS_US = (1_000_000, 250_000, 1_500, 1)
 COMBINATIONS = 200_000
 
@@ -83,14 +91,19 @@ def twins(draw, max_rows: int = 40, combined: int = COMBINATIONS) -> tuple[Case,
 
 
 @st.composite
-def stream(draw, name: str, unit: int, max_rows: int) -> StreamData:
-    columns = [("k", "INT"), *draw(subset(OPTIONAL))]
+def stream(
+    draw, name: str, unit: int, max_rows: int, optional=OPTIONAL, steps=STEPS, counts=None, disordered: int = 4
+) -> StreamData:
+    """`counts` rows, each of `steps` units apart equally often; one stream in `disordered` is out of order."""
+    columns = [("k", "INT"), *draw(subset(optional))]
     columns.insert(draw(st.integers(0, len(columns))), ("ts", "TIMESTAMP"))
-    count = draw(st.one_of(st.integers(0, min(4, max_rows)), st.integers(min(4, max_rows), max_rows)))
-    out_of_order = draw(rarely(4))
+    if counts is None:
+        counts = st.one_of(st.integers(0, min(4, max_rows)), st.integers(min(4, max_rows), max_rows))
+    count = draw(counts)
+    out_of_order = draw(rarely(disordered))
     lateness = draw(st.sampled_from([0, unit, 3 * unit])) if out_of_order else 0
     without_time = draw(rarely(8))
-    step, back, lost = [0, 1, 2, 4, 0, 0, 1], range(5 if out_of_order else 1), [False] * 6 + [without_time]
+    step, back, lost = steps, range(5 if out_of_order else 1), [False] * 6 + [without_time]
     row = one_of_each(step, back, lost, *(options(kind) for _, kind in columns))
     now, rows = draw(st.integers(0, 4)), []
     for _ in range(count):
@@ -117,7 +130,14 @@ def options(kind: str) -> list:
 
 
 def one_of_each(*choices: Sequence) -> st.SearchStrategy[tuple]:
-    """A tuple with one of each of the choices, from a single number: drawing one per value is slow."""
+    """A tuple with one of each of the choices, from as few numbers as can be: drawing one per value is slow.
+
+    Hypothesis prefers small numbers in ranges of more than 24 bits: then the last choices would hardly vary.
+    """
+    for end in range(2, len(choices) + 1):
+        if prod(map(len, choices[:end])) > 2**24:
+            parts = one_of_each(*choices[: end - 1]), one_of_each(*choices[end - 1 :])
+            return st.tuples(*parts).map(lambda parts: parts[0] + parts[1])
 
     def pick(number: int) -> tuple:
         found = []
@@ -350,10 +370,8 @@ def with_variants(case: Case, random: Random, most: int = 3) -> Case:
     for query in case.queries:
         queries.append(query)
         for number in range(random.randrange(most + 1)):
-            select = [(varied(expression, random), name) for expression, name in query.select]
-            queries.append(
-                replace(query, name=f"{query.name}_{number}", select=select, where=varied(query.where, random))
-            )
+            variant = query.varied(lambda sql: varied(sql, random), random)
+            queries.append(replace(variant, name=f"{query.name}_{number}"))
     random.shuffle(queries)
     return replace(case, queries=queries)
 

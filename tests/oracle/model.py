@@ -4,12 +4,14 @@ Nothing here parses SQL or knows Penstock; the oracle reads these values, Pensto
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Self
 
-from tests.oracle.datafiles import ARROW, write_rows
+from tests.oracle.datafiles import is_type, write_rows
 from tests.oracle.sqltext import conjuncts, duration, literal, mentioned, window
 
 Columns = Sequence[tuple[str, str]]
@@ -21,7 +23,7 @@ class StreamData:
     """A finite stream from files: its rows in order, cut into files of the given numbers of rows."""
 
     name: str
-    columns: Columns  # (name, type), types as in ARROW
+    columns: Columns  # (name, type), types as in ARROW, or DECIMAL(p,s)
     rows: Sequence[tuple]
     timestamp: str | None = None
     files: Sequence[int] | None = None  # None: all in one
@@ -81,7 +83,7 @@ class FromItem:
 
     source_name: str
     alias: str | None = None
-    window: tuple[str, int] | None = None  # ("rows", n) or ("range", microseconds)
+    window: tuple | None = None  # ("rows", n) or ("range", microseconds); for aggregates (kind, size, slide)
 
     @property
     def name(self) -> str:
@@ -121,6 +123,11 @@ class QuerySpec:
             tables, left = self.joins(windows)
         where = " AND ".join(condition for condition in left if condition)
         return f"SELECT {shown}\n  FROM {tables}" + (f"\n  WHERE {where}" if where else "")
+
+    def varied(self, vary: Callable[[str], str], random: Random) -> Self:
+        """The query with its expressions changed by `vary`, which replaces constants."""
+        select = [(vary(expression), name) for expression, name in self.select]
+        return replace(self, select=select, where=vary(self.where))
 
     def joins(self, windows: bool) -> tuple[str, list[str]]:
         """The FROM clause with JOIN … ON, and the conditions left for WHERE."""
@@ -176,7 +183,7 @@ class Case:
 def check_rows(source) -> None:
     if source.format not in FORMATS:
         raise ValueError(f"{source.name}: no format {source.format}")
-    if unknown := {kind for _, kind in source.columns} - set(ARROW):
+    if unknown := {kind for _, kind in source.columns if not is_type(kind)}:
         raise ValueError(f"{source.name}: no type {', '.join(sorted(unknown))}")
     if any(len(row) != len(source.columns) for row in source.rows):
         raise ValueError(f"{source.name}: a row has not {len(source.columns)} values")

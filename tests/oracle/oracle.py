@@ -53,6 +53,8 @@ def expected_late(case: Case, stream_name: str) -> list[tuple]:
 
 
 def check(case: Case, query: QuerySpec, places: list[FromItem]) -> None:
+    if any(item.window is not None and len(item.window) > 2 for item in places):
+        raise ValueError(f"{query.name}: windows that slide are for aggregates, see expected_aggregates")
     if not places:
         raise ValueError(f"{query.name}: no stream in FROM")
     for item in query.sources:

@@ -71,8 +71,12 @@ def difference(expected: list[tuple], got: list[tuple], shown: int = 5) -> str:
     wanted, found = (Counter(map(comparable, rows)) for rows in (expected, got))
     if wanted == found:
         return ""
-    lines = [f"{len(expected)} rows expected, {len(got)} got"]
-    for word, rest in (("missing", wanted - found), ("too many", found - wanted)):
+    return described(f"{len(expected)} rows expected, {len(got)} got", wanted - found, found - wanted, shown)
+
+
+def described(heading: str, missing: Counter, too_many: Counter, shown: int) -> str:
+    lines = [heading]
+    for word, rest in (("missing", missing), ("too many", too_many)):
         if rest:
             lines.append(f"{word}: {rest.total()}")
             rows = sorted(rest.items(), key=lambda item: sort_key(item[0]))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from datetime import datetime
+from decimal import Decimal
 
 LARGEST_FIRST = (1_000_000, 1_000, 1)
 TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|\S")
@@ -16,6 +17,8 @@ def literal(value) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ', timespec='microseconds')}'"
     return "'" + value.replace("'", "''") + "'"
@@ -35,16 +38,17 @@ def duration(microseconds: int, units: tuple[str, str, str]) -> str:
     raise AssertionError("1 divides every integer")
 
 
-def window(spec: tuple[str, int] | None) -> str:
-    """'', ' [ROWS 3]' or ' [RANGE 5 SECONDS]'."""
+def window(spec: tuple | None) -> str:
+    """'', ' [ROWS 3]' or ' [RANGE 5 SECONDS]'; of three parts ' [RANGE 5 SECONDS SLIDE 1 SECONDS]'."""
     if spec is None:
         return ""
-    kind, size = spec
-    if kind == "rows":
-        return f" [ROWS {size}]"
+    kind, size, *slide = spec
+    if kind not in ("rows", "range") or len(slide) > 1:
+        raise ValueError(f"a window is ('rows', n) or ('range', microseconds), perhaps with a slide, not {spec!r}")
+    lengths = [size, *slide]
     if kind == "range":
-        return f" [RANGE {duration(size, ('SECONDS', 'MILLISECONDS', 'MICROSECONDS'))}]"
-    raise ValueError(f"a window is ('rows', n) or ('range', microseconds), not {spec!r}")
+        lengths = [duration(length, ("SECONDS", "MILLISECONDS", "MICROSECONDS")) for length in lengths]
+    return f" [{kind.upper()} {' SLIDE '.join(map(str, lengths))}]"
 
 
 def conjuncts(where: str) -> list[str]:

@@ -12,11 +12,12 @@ import duckdb
 import pyarrow as pa
 import sqlglot
 
-from penstock.plan.steps import ARRIVAL, TIME, Join, Lookup, Project, Select, seq
+from penstock.plan.steps import ARRIVAL, TIME, Aggregate, Close, Join, Lookup, Project, Select, seq
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.rows.job_input import InputRows, WindowRows
 from penstock.runtime.work import Outcome, Work
+from tests.runtime.duck_aggregates import closed_windows, kept_rows
 
 # Spark's types as DuckDB spells them, where they differ.
 TYPES = {"STRING": "VARCHAR", "TIMESTAMP": "TIMESTAMPTZ"}
@@ -95,7 +96,9 @@ class _Job:
         work, network = self.work, self.work.plan.network
         arriving: dict[tuple[str, int], list[pa.Table]] = defaultdict(list)
         for edge, table in work.takes.items():
-            arriving[edge.target, edge.port].append(self.entry(edge, all_of(table)))
+            rows = all_of(table)
+            closes = edge.target in work.closing
+            arriving[edge.target, edge.port].append(rows if closes else self.entry(edge, rows))
         roots = {query.root for query in network.queries}
         rows, taken, made, by_port = {}, {}, {}, {}
         for operator in network.operators:
@@ -144,6 +147,10 @@ class _Job:
         step = self.work.plan.steps[name]
         if isinstance(step, Join):
             return self.probed(name, step, port, table)
+        if isinstance(step, Aggregate):
+            return kept_rows(step, table, self.work.merged.get(name), self.duck.translated, self.run)
+        if isinstance(step, Close):
+            return closed_windows(step, self.work.closing[name], self.duck.translated, self.run)
         return self.simple(step, table)
 
     def simple(self, step, table: pa.Table) -> pa.Table:

@@ -66,6 +66,7 @@ class Drive:
         choices = [self.admit, self.admit, self.start, self.start, self.finish, self.finish, self.end_stream]
         self.random.choice([*choices, self.create, self.drop, self.change, self.fail, self.reorder])()
         self.now += self.random.randrange(1, 1000)
+        self.engine.close_windows(self.now)
         self.engine.finish_endings()
         self.engine.release()
 
@@ -168,6 +169,7 @@ class Drive:
             self.start()
             self.finish()
             self.now += 10
+            self.engine.close_windows(self.now)
             self.engine.finish_endings()
             self.engine.release()
             idle = not self.runs and not self.engine.state.waiting_rows()

@@ -1,19 +1,22 @@
 """Binding of a parsed SELECT: resolves names, expands stars, checks windows and joins."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.errors import nearest
+from penstock.language.aggregates import aggregates_in, name_of
+from penstock.language.grouping import Grouping, grouped_by
 from penstock.language.names import name_key
-from penstock.language.resolve import Resolver, column_at
-from penstock.language.select import Parsed, span_of_node
-from penstock.language.statements import FromItem, Output, QueryDef, Relation, StreamDef
+from penstock.language.resolve import WINDOW_NAMES, Resolver, column_at
+from penstock.language.select import Parsed, conjuncts, forget_places, span_of_node
+from penstock.language.statements import GROUPED, FromItem, Output, QueryDef, Relation, StreamDef
 from penstock.language.text import Span
 from penstock.language.type_check import Checker
 from penstock.language.types import called
+from penstock.language.windows import tumbling
 
 MOST_STREAMS = 8
 _NO_COLUMN = {
@@ -38,19 +41,6 @@ def bound_query(name: str, parsed: Parsed, relations: Mapping[str, Relation], sp
         parsed.text.fail("this query is nested too deeply", span)
 
 
-def conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
-    """Return the conditions that AND connects, without parentheses."""
-    pending = [condition]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, exp.And):
-            pending += [node.expression, node.this]
-        elif isinstance(node, exp.Paren):
-            pending.append(node.this)
-        else:
-            yield node
-
-
 class _Binder:
     def __init__(self, name: str, parsed: Parsed, relations: Mapping[str, Relation], span: Span) -> None:
         self.name = name
@@ -64,7 +54,8 @@ class _Binder:
 
     def query(self) -> QueryDef:
         tree = self.parsed.tree
-        self._read_from()
+        grouped = grouped_by(self.parsed, self.span)
+        self._read_from(grouped)
         checker = Checker(self.text, self.items, self.span)
         conditions: list[exp.Expression] = []
         for join in tree.args.get("joins") or ():
@@ -72,15 +63,20 @@ class _Binder:
                 conditions += self._condition(join.args["on"], "ON", checker)
         if tree.args.get("where") is not None:
             conditions += self._condition(tree.args["where"].this, "WHERE", checker)
-        outputs = self._outputs(checker)
-        for each in (*conditions, *(output.expression for output in outputs)):
-            for node in each.walk():
-                node.meta.clear()  # only errors need places, and every copy of the tree would copy them
-        return QueryDef(self.name, tuple(self.items), tuple(conditions), outputs, self.parsed.sql, self.span)
+        grouping = None
+        if grouped is not None:
+            grouping = Grouping(self.parsed, self.items, self.resolver, checker, self.span)
+        outputs = self._outputs(checker, grouping)
+        if grouping is None:
+            self._refuse_slides()
+        aggregation = None if grouping is None else grouping.aggregation()
+        forget_places([*conditions, *(output.expression for output in outputs)])
+        items = tuple(self.items)
+        return QueryDef(self.name, items, tuple(conditions), outputs, self.parsed.sql, self.span, aggregation)
 
     # FROM ---------------------------------------------------------------------------------------------------
 
-    def _read_from(self) -> None:
+    def _read_from(self, grouped: tuple[str, Span] | None) -> None:
         tree = self.parsed.tree
         first = tree.args.get("from_")
         if first is None:
@@ -97,14 +93,54 @@ class _Binder:
         unused = [span for start, (_, span) in self.parsed.windows.items() if start not in self._starts]
         if unused:
             self.text.fail("a window must follow the name of a stream in FROM: packets [ROWS 100] AS p", unused[0])
+        if grouped is not None:
+            self._check_grouped(streams, *grouped)
+        else:
+            self._check_windows(streams)
+
+    def _refuse_slides(self) -> None:
+        """Fail if a window of a query without groups has a SLIDE."""
+        streams = [item for item in self.items if item.is_stream]
+        for item in streams:
+            if item.window is not None and item.window.slide is not None:
+                instead = "leave it out" if len(streams) == 1 else "windows of a join have none"
+                self.text.fail(
+                    f"SLIDE is for aggregates, GROUP BY and DISTINCT, which this query does not have: {instead}",
+                    self._place(item)[1],
+                )
+
+    def _check_windows(self, streams: Sequence[FromItem]) -> None:
+        """Fail if a stream that is joined with another has no window."""
         for item in streams:
             if len(streams) > 1 and item.window is None:
-                place = next(start for start, alias in self._starts.items() if alias == item.alias)
                 self.text.fail(
                     f"stream {item.relation.name} is joined with another stream and needs a window: "
                     f"{item.relation.name} [RANGE 5 SECONDS] or {item.relation.name} [ROWS 100]",
-                    Span(place, place + len(item.relation.name)),
+                    self._place(item)[0],
                 )
+
+    def _check_grouped(self, streams: Sequence[FromItem], word: str, span: Span) -> None:
+        """Fail unless a query with groups reads one stream, whose window has a SLIDE."""
+        if len(streams) > 1:
+            self.text.fail(
+                f"aggregates over a join of streams are not supported yet: {word} needs a query of one stream, "
+                "which may be joined with stored tables",
+                span,
+            )
+        [item] = streams
+        name, window = self._place(item)
+        if item.window is None:
+            example = f"{item.relation.name} [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+            self.text.fail(f"{word} needs windows: {example}", name)
+        if item.window.slide is None:
+            example = f"{item.relation.name} {tumbling(item.window)}"
+            self.text.fail(f"{word} needs windows with a SLIDE: {example}", window)
+
+    def _place(self, item: FromItem) -> tuple[Span, Span]:
+        """Return the places of a stream's name and of its window."""
+        start = next(start for start, alias in self._starts.items() if alias == item.alias)
+        _, window = self.parsed.windows.get(start, (None, self.span))
+        return Span(start, start + len(item.relation.name)), window
 
     def _add(self, table: exp.Expression) -> None:
         if isinstance(table, exp.Subquery) and isinstance(table.this, exp.Table):
@@ -163,6 +199,12 @@ class _Binder:
     # Expressions --------------------------------------------------------------------------------------------
 
     def _condition(self, tree: exp.Expression, word: str, checker: Checker) -> list[exp.Expression]:
+        found = next(aggregates_in(tree), None)
+        if found is not None:
+            hint = ": a condition on groups is HAVING, and FILTER (WHERE …) is one on the rows of an aggregate"
+            self._fail(f"{(name_of(found) or '').upper()} is an aggregate and cannot be in {word}{hint}", found)
+        if any(item.window is not None and item.window.slide is not None for item in self.items):
+            self.resolver.refuse_window_names(tree, f"in {word}")
         parts = list(conjuncts(tree))
         parts = [self.resolver.resolved(part) for part in parts]
         for part in parts:
@@ -171,19 +213,22 @@ class _Binder:
                 self._fail(f"{word} needs a condition, but this is {called(family)}", part)
         return parts
 
-    def _outputs(self, checker: Checker) -> tuple[Output, ...]:
+    def _outputs(self, rows: Checker, grouping: Grouping | None) -> tuple[Output, ...]:
         if not self.parsed.tree.expressions:
             self.text.fail("a query needs a column between SELECT and FROM", self.span)
+        checker = rows if grouping is None else grouping.checker
         outputs: list[Output] = []
         places: list[exp.Expression] = []
         for tree in self.parsed.tree.expressions:
-            for name, expression in self._named(tree):
+            for name, expression in self._named(tree, grouping):
                 family = checker.family(expression)
                 if family in ("interval", "null"):
                     self._fail(_NO_COLUMN[family], tree)
                 bare = expression.unnest()
                 if bare.meta.get("field") and not isinstance(tree, exp.Alias):
                     name = bare.expressions[0].name  # as it was declared
+                if grouping is not None:
+                    expression = grouping.of_group(expression, tree)
                 outputs.append(Output(name, expression))
                 places.append(tree)
         seen: set[str] = set()
@@ -195,7 +240,7 @@ class _Binder:
             seen.add(name_key(output.name))
         return tuple(outputs)
 
-    def _named(self, tree: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+    def _named(self, tree: exp.Expression, grouping: Grouping | None) -> Iterator[tuple[str, exp.Expression]]:
         star = tree.this if isinstance(tree, exp.Column) else tree
         if isinstance(star, exp.Star):
             if any(value for value in star.args.values()):
@@ -207,11 +252,12 @@ class _Binder:
                     yield column.name, column_at(place, column.name)
             return
         span = span_of_node(tree, self.span)
-        expression = self.resolver.resolved(tree.this if isinstance(tree, exp.Alias) else tree)
+        resolved = self.resolver.resolved if grouping is None else grouping.resolved
+        expression = resolved(tree.this if isinstance(tree, exp.Alias) else tree)
         bare = expression.unnest()
         if isinstance(tree, exp.Alias):
             yield tree.alias, expression
-        elif isinstance(bare, exp.Column):
+        elif isinstance(bare, exp.Column) and (bare.table != GROUPED or bare.name in WINDOW_NAMES):
             yield bare.name, expression
         else:
             yield " ".join(self.text.content[span.start : span.stop].split()), expression

@@ -8,10 +8,11 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.language import aggregates
 from penstock.language.functions import FUNCTIONS
 
 E = TypeVar("E", bound=exp.Expr)
-_AS_WRITTEN = FUNCTIONS.keys() - {"div", "mod", "substr", "substring", "trim"}
+_AS_WRITTEN = (FUNCTIONS.keys() - {"div", "mod", "substr", "substring", "trim"}) | aggregates.NAMES
 """Functions whose calls are kept as written. The others are parsed; some have keywords between arguments."""
 
 
@@ -39,6 +40,11 @@ class _Parser(SparkParser):
         name: read
         for name, read in SparkParser.FUNCTION_PARSERS.items()
         if name.lower() not in _AS_WRITTEN and name not in ("AND", "OR")
+    }
+    NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+        name: read
+        for name, read in SparkParser.NO_PAREN_FUNCTION_PARSERS.items()
+        if name != "ANY"  # it would read any(a) * b as any(a * b)
     }
 
     def _parse_unary(self) -> exp.Expr | None:

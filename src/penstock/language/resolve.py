@@ -10,13 +10,17 @@ from typing import NoReturn, TypeVar
 from sqlglot import exp
 
 from penstock.errors import nearest
+from penstock.language.aggregates import bare_name, parts_in
 from penstock.language.names import name_key, quoted
 from penstock.language.select import span_of_node
-from penstock.language.statements import FromItem
+from penstock.language.statements import GROUPED, WINDOW_END, WINDOW_START, FromItem
 from penstock.language.text import Span, Text
 
 E = TypeVar("E", bound=exp.Expression)
 MOST_DEPTH = 100
+WINDOW_NAMES = (WINDOW_START, WINDOW_END)
+OF_GROUP = "of_group"
+"""Marks, in the meta of a column, that it is one of a group of rows and needs no resolution."""
 _VARIABLE = "__v{}"
 _Scope = Mapping[str, str]
 """The variables of the lambdas around an expression: from written name to new name."""
@@ -24,7 +28,18 @@ _Scope = Mapping[str, str]
 
 def column_at(place: int, name: str) -> exp.Column:
     """Return the column of the item at that place in FROM."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(f"f{place}"))
+    return _column(name, f"f{place}")
+
+
+def column_of_group(name: str, written: exp.Expression) -> exp.Column:
+    """Return a column of a group of rows, in place of what was written."""
+    made = placed(_column(name, GROUPED), written)
+    made.meta[OF_GROUP] = True
+    return made
+
+
+def _column(name: str, table: str) -> exp.Column:
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(table))
 
 
 class Resolver:
@@ -34,14 +49,13 @@ class Resolver:
         self._text = text
         self._items = items
         self._span = span
-        self._variables = 0
 
     def resolved(self, tree: exp.Expression) -> exp.Expression:
         """Return the expression with all names resolved; the tree is changed in place."""
         root = tree
-        pending: list[tuple[exp.Expression, int, _Scope]] = [(tree, 1, {})]
+        pending: list[tuple[exp.Expression, int, _Scope, int]] = [(tree, 1, {}, 0)]
         while pending:
-            node, depth, scope = pending.pop()
+            node, depth, scope, variables = pending.pop()
             if depth > MOST_DEPTH:
                 self._fail(f"this is nested too deeply: at most {MOST_DEPTH} levels", root)
             self._refuse_subquery(node)
@@ -54,14 +68,15 @@ class Resolver:
             if isinstance(replaced, exp.Column | exp.Identifier):
                 continue
             if isinstance(replaced, exp.Lambda):
-                scope = self._with_variables(replaced, scope)
-                pending.append((replaced.this, depth + 1, scope))
+                scope = _with_variables(replaced, scope, variables)
+                pending.append((replaced.this, depth + 1, scope, variables + len(replaced.expressions)))
                 continue
             if isinstance(node, exp.Column):  # a field of a column, already resolved
                 continue
             for child in replaced.iter_expressions(reverse=True):
                 chained = isinstance(replaced, exp.Connector) and isinstance(child, exp.Connector)
-                pending.append((child, depth if chained else depth + 1, scope))  # AND after AND adds no depth
+                deeper = depth if chained else depth + 1  # AND after AND adds no depth
+                pending.append((child, deeper, scope, variables))
         return root
 
     def _quoted_hint(self, written: str) -> str:
@@ -80,15 +95,29 @@ class Resolver:
             self._fail(f"nothing in FROM is named {table.name!r}.{nearest(table.name, known)}", table)
         return place
 
+    def refuse_window_names(self, tree: exp.Expression, where: str) -> None:
+        """Fail if an expression names the beginning or the end of the window, and FROM has no such column."""
+        for node, hidden in parts_in(tree):
+            name = bare_name(node)
+            if name in WINDOW_NAMES and name not in hidden and not self.has_column(name):
+                self._fail(
+                    f"{name} cannot be {where}: a row may be in several windows. It can be in SELECT and HAVING",
+                    node,
+                )
+
+    def has_column(self, name: str) -> bool:
+        """Return whether an item of FROM has a column of this name."""
+        return any(item.relation.column(name) is not None for item in self._items)
+
     def _replaced(self, node: exp.Expression, scope: _Scope) -> exp.Expression:
         if isinstance(node, exp.Column):
-            return self._column(node, scope)
+            return node if node.meta.get(OF_GROUP) else self._column(node, scope)
         if isinstance(node, exp.Identifier) and name_key(node.name) in scope:
-            return _placed(exp.Identifier(this=scope[name_key(node.name)]), node)
+            return placed(exp.Identifier(this=scope[name_key(node.name)]), node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
             return _field(node.this, node.expression, node)
         if isinstance(node, exp.Exists):
-            return _placed(exp.Anonymous(this="exists", expressions=[node.this, node.expression]), node)
+            return placed(exp.Anonymous(this="exists", expressions=[node.this, node.expression]), node)
         return node
 
     def _refuse_subquery(self, node: exp.Expression) -> None:
@@ -96,14 +125,6 @@ class Resolver:
             while "start" not in node.meta and isinstance(node.parent, exp.Expression):
                 node = node.parent
             self._fail("subqueries are not supported yet", node)
-
-    def _with_variables(self, node: exp.Lambda, scope: _Scope) -> _Scope:
-        names = {}
-        for variable in node.expressions:
-            names[name_key(variable.name)] = _VARIABLE.format(self._variables)
-            variable.set("this", _VARIABLE.format(self._variables))
-            self._variables += 1
-        return {**scope, **names}
 
     def _column(self, column: exp.Column, scope: _Scope) -> exp.Expression:
         """Return the column of a name, or a field of it: aliases are tried before columns, as in Spark."""
@@ -119,7 +140,7 @@ class Resolver:
         else:
             place, name, fields = self._found(column, parts)
             made = column_at(place, name)
-        _placed(made, column if not fields else parts[len(parts) - len(fields) - 1])
+        placed(made, column if not fields else parts[len(parts) - len(fields) - 1])
         for field in fields:
             made = _field(made, field, column)
         return made
@@ -160,20 +181,32 @@ class Resolver:
     def _fail_column(self, column: exp.Column, name: str, items: Sequence[FromItem]) -> NoReturn:
         known = [each.name for item in items for each in item.relation.columns]
         where = " or ".join(item.relation.name for item in items)
-        self._fail(f"there is no column {name!r} in {where}.{nearest(name, known)}", column)
+        hint = nearest(name, known)
+        if name_key(name) in WINDOW_NAMES:
+            hint = " A query with aggregates has it, without an alias before it, in SELECT and HAVING"
+        self._fail(f"there is no column {name!r} in {where}.{hint}", column)
 
     def _fail(self, message: str, node: exp.Expression) -> NoReturn:
         self._text.fail(message, span_of_node(node, self._span))
 
 
+def _with_variables(node: exp.Lambda, scope: _Scope, bound: int) -> _Scope:
+    """Rename the variables of a lambda by their depth, so that equal lambdas become equal trees."""
+    names = {}
+    for number, variable in enumerate(node.expressions, start=bound):
+        names[name_key(variable.name)] = _VARIABLE.format(number)
+        variable.set("this", _VARIABLE.format(number))
+    return {**scope, **names}
+
+
 def _field(of: exp.Expression, name: exp.Identifier, whole: exp.Expression) -> exp.Bracket:
-    index = _placed(exp.Literal.string(name.name), name)
-    made = _placed(exp.Bracket(this=of, expressions=[index]), whole)
+    index = placed(exp.Literal.string(name.name), name)
+    made = placed(exp.Bracket(this=of, expressions=[index]), whole)
     made.meta["field"] = True
     return made
 
 
-def _placed(made: E, read: exp.Expression) -> E:
+def placed(made: E, read: exp.Expression) -> E:
     """Return the new node with the place in the text of the one that it replaces."""
     places = [each.meta for each in read.walk() if "start" in each.meta]
     if places:

@@ -1,7 +1,7 @@
 """Parser of SELECT: takes windows out, lets sqlglot parse the rest, rejects unsupported clauses by name."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
@@ -17,17 +17,13 @@ from penstock.language.statements import WindowDef
 from penstock.language.text import Span, Text
 from penstock.language.tokens import Tokens, span_of
 from penstock.language.types import NAMES
-from penstock.language.values import is_whole, microseconds
+from penstock.language.windows import cut_windows
 
-MOST_ROWS = 10**9
 _FRAMES = 1100
 """Recursion depth allowed to the parser; each nested function call takes about 25."""
 
 REFUSED_CLAUSES = {
     "with_": "WITH is not supported: subqueries are not implemented yet. Write one SELECT",
-    "distinct": "DISTINCT is not supported: it would have to remember every row",
-    "group": "GROUP BY is not supported: aggregates are not implemented yet",
-    "having": "HAVING is not supported: aggregates are not implemented yet",
     "qualify": "QUALIFY is not supported: window functions are not implemented yet",
     "windows": "WINDOW is not supported: window functions are not implemented yet",
     "order": "ORDER BY is not supported: a continuous query has no end at which its rows could be sorted",
@@ -42,14 +38,23 @@ REFUSED_CLAUSES = {
     "sample": "TABLESAMPLE is not supported yet",
     "kind": "this form of SELECT is not supported",
 }
-KNOWN_CLAUSES = {"expressions", "from_", "joins", "where"}
-_CLAUSES = (TokenType.SELECT, TokenType.FROM, TokenType.JOIN, TokenType.ON, TokenType.WHERE)
+KNOWN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct"}
+_AGGREGATING = {
+    TokenType.DISTINCT: "DISTINCT",
+    TokenType.GROUP_BY: "GROUP BY",
+    TokenType.HAVING: "HAVING",
+    TokenType.ROLLUP: "ROLLUP",
+    TokenType.CUBE: "CUBE",
+    TokenType.GROUPING_SETS: "GROUPING SETS",
+}
 _SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _BEFORE_JSON = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
 _NOT_AFTER_COMMA = (
     TokenType.ALIAS,
     TokenType.COMMA,
     TokenType.FROM,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
     TokenType.JOIN,
     TokenType.R_PAREN,
     TokenType.WHERE,
@@ -64,13 +69,15 @@ class Parsed:
     tree: exp.Select
     windows: Mapping[int, tuple[WindowDef, Span]]
     sql: str
+    clauses: Mapping[str, Span]
+    """The places of DISTINCT, GROUP BY, ROLLUP, CUBE, GROUPING SETS and HAVING."""
 
 
 def parsed_select(tokens: Tokens) -> Parsed:
     """Parse the tokens of a SELECT."""
     text = tokens.text
     _check_start(tokens)
-    kept, windows = _cut_windows(tokens)
+    kept, windows = cut_windows(tokens)
     _check_signs(text, kept)
     try:
         with _room_to_recurse():
@@ -90,7 +97,7 @@ def parsed_select(tokens: Tokens) -> Parsed:
             message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is not supported yet")
             text.fail(message, _clause_span(tokens, message))
     span = tokens.span
-    return Parsed(text, tree, windows, text.content[span.start : span.stop])
+    return Parsed(text, tree, windows, text.content[span.start : span.stop], _clauses(kept))
 
 
 @contextmanager
@@ -158,6 +165,44 @@ def span_of_node(node: exp.Expression, otherwise: Span) -> Span:
     return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
 
 
+def bare(tree: exp.Expression) -> exp.Expression:
+    """Return an expression without the parentheses around it."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tree
+
+
+def forget_places(trees: Iterable[exp.Expression]) -> None:
+    """Clear what only errors need: every copy of a tree would copy it."""
+    for tree in trees:
+        for node in tree.walk():
+            node.meta.clear()
+
+
+def conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
+    """Return the conditions that AND connects, without parentheses."""
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.And):
+            pending += [node.expression, node.this]
+        elif isinstance(node, exp.Paren):
+            pending.append(node.this)
+        else:
+            yield node
+
+
+def _clauses(tokens: Sequence[Token]) -> dict[str, Span]:
+    """Return the places of keywords that are not inside parentheses."""
+    found: dict[str, Span] = {}
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth == 0 and token.token_type in _AGGREGATING:
+            found.setdefault(_AGGREGATING[token.token_type], span_of(token))
+    return found
+
+
 def _clause_span(tokens: Tokens, message: str) -> Span:
     """Return the place of the keywords with which the message about a clause begins, or the whole query."""
     words = message.split(" is not supported")[0]
@@ -198,64 +243,3 @@ def _arguments_of(name: str) -> str:
     hint = functions.INSTEAD.get(name.lower(), "")
     hint = f" {hint}" if hint else nearest(name.lower(), functions.NAMES)
     return f"unknown function or expression {name[:40]!r}.{hint}"
-
-
-def _cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef, Span]]]:
-    """Take out every ``[ROWS n]`` and ``[RANGE n unit]``; return the other tokens, and windows by their stream."""
-    if all(token.token_type != TokenType.L_BRACKET for token in tokens.tokens):
-        return list(tokens.tokens), {}
-    kept: list[Token] = []
-    windows: dict[int, tuple[WindowDef, Span]] = {}
-    rest = Tokens(tokens.text, tokens.tokens)
-    while not rest.done:
-        start = rest.here
-        token = rest.take()
-        if token.token_type != TokenType.L_BRACKET or not _begins_window(kept, rest):
-            kept.append(token)
-            continue
-        window = _window(rest)
-        stop = rest.here.stop
-        rest.expect("]", "after the window")
-        if not kept or kept[-1].start in windows:
-            tokens.text.fail("a window must follow the name of a stream: packets [ROWS 100] AS p", start)
-        windows[kept[-1].start] = (window, Span(start.start, stop))
-    return kept, windows
-
-
-def _begins_window(before: Sequence[Token], rest: Tokens) -> bool:
-    """Return whether a bracket begins a window, and not an element such as ``arr[rows + 1]``."""
-    if rest.word() not in ("ROWS", "RANGE"):
-        return False
-    behind = rest.tokens[rest.place + 1] if rest.place + 1 < len(rest.tokens) else None
-    if behind is not None and behind.token_type in (TokenType.NUMBER, TokenType.STRING, TokenType.VAR):
-        return True
-    words = [token.token_type for token in before]
-    clauses = [
-        each for place, each in enumerate(words) if each in _CLAUSES and words[place - 1] != TokenType.DISTINCT
-    ]
-    return clauses[-1:] in ([TokenType.FROM], [TokenType.JOIN])
-
-
-def _window(rest: Tokens) -> WindowDef:
-    kind = rest.take().text.upper()
-    amount = rest.next
-    if amount is None or amount.token_type != TokenType.NUMBER:
-        if amount is not None and amount.token_type != TokenType.STRING and is_whole(amount.text[0]):
-            rest.fail(f"expected a number after {kind}, not {rest.seen()}: write a space between it and the unit")
-        rest.fail(f"expected a number after {kind}, not {rest.seen()}")
-    span = rest.here
-    rest.take()
-    if kind == "ROWS":
-        if not is_whole(amount.text) or not 1 <= int(amount.text) <= MOST_ROWS:
-            rest.text.fail(f"ROWS needs a whole number between 1 and {MOST_ROWS:,}, not {amount.text[:20]}", span)
-        return WindowDef("rows", int(amount.text))
-    unit = rest.next
-    if unit is None or unit.token_type == TokenType.R_BRACKET:
-        rest.fail("expected a unit of time after the number, as in [RANGE 5 SECONDS]")
-    if unit.token_type == TokenType.DCOLON:  # 5s is 5::SMALLINT to Spark
-        rest.fail("write a space between the number and its unit: [RANGE 5 s]")
-    rest.take()
-    try:
-        return WindowDef("range", microseconds(amount.text, unit.text))
-    except ValueError as error:
-        rest.text.fail(str(error), Span(span.start, unit.end + 1))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import gcd
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -87,13 +88,22 @@ class TableDef(Relation):
 
 @dataclass(frozen=True)
 class WindowDef:
-    """[ROWS n] or [RANGE t]: rows, or microseconds."""
+    """[ROWS n] or [RANGE t]: rows, or microseconds. With SLIDE, it is a series of windows, for aggregates."""
 
     kind: Literal["rows", "range"]
     size: int
+    slide: int | None = None
+    """The distance from the beginning of a window to that of the next; None: the window of a join."""
 
     def __str__(self) -> str:
-        return f"[ROWS {self.size}]" if self.kind == "rows" else f"[RANGE {self.size} MICROSECONDS]"
+        unit = "" if self.kind == "rows" else " MICROSECONDS"
+        slide = "" if self.slide is None else f" SLIDE {self.slide}{unit}"
+        return f"[{self.kind.upper()} {self.size}{unit}{slide}]"
+
+    @property
+    def pane(self) -> int:
+        """The size of the panes that windows of a series consist of: each begins and ends where a pane does."""
+        return gcd(self.size, self.slide or 0)
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,35 @@ class Output:
     expression: exp.Expression = field(compare=False)
 
 
+GROUPED = "g"
+"""The table of the columns of a group of rows: keys `k0`, …, aggregates `a0`, …, and the two below."""
+WINDOW_START, WINDOW_END = "window_start", "window_end"
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function of a query. Arguments and condition are resolved as those of WHERE are."""
+
+    function: str
+    """Its name in lower case, as `language.aggregates.FUNCTIONS` has it; aliases are replaced."""
+    arguments: tuple[exp.Expression, ...] = field(compare=False)
+    """None for count(*)."""
+    condition: exp.Expression | None = field(default=None, compare=False)
+    """FILTER (WHERE …)."""
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """GROUP BY over the windows of a query's stream, its aggregates and HAVING.
+
+    HAVING and the result columns of the query read only the table `GROUPED`.
+    """
+
+    keys: tuple[exp.Expression, ...] = field(compare=False)
+    calls: tuple[AggregateCall, ...]
+    having: tuple[exp.Expression, ...] = field(compare=False)
+
+
 @dataclass(frozen=True)
 class QueryDef:
     """CREATE QUERY, resolved and checked: its FROM items, conditions and result columns."""
@@ -128,6 +167,7 @@ class QueryDef:
     outputs: tuple[Output, ...]
     sql: str
     span: Span = field(default=Span(0, 0), compare=False)
+    aggregation: Aggregation | None = None
 
     @property
     def streams(self) -> tuple[FromItem, ...]:

@@ -12,7 +12,7 @@ from typing import NoReturn, cast
 from sqlglot import exp
 
 from penstock.errors import nearest
-from penstock.language import functions
+from penstock.language import aggregates, functions
 from penstock.language.names import quoted
 from penstock.language.nested import field_of
 from penstock.language.type_rules import COMPARED, LIKE, Fitting, cast_hint
@@ -29,7 +29,6 @@ _ARITHMETIC = (
     exp.BitwiseOr,
     exp.BitwiseXor,
 )
-_AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Distinct, exp.Order)
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?", re.ASCII | re.IGNORECASE)
 _TAKEN_APART: dict[type[exp.Expression], str] = {exp.Substring: "substring", exp.Trim: "trim"}
@@ -51,11 +50,8 @@ class Checker(Fitting):
 
     def _fail_unknown(self, node: exp.Expression) -> NoReturn:
         name = self._written(node)
-        inner = node
-        while isinstance(inner, _AROUND_AGGREGATES) and isinstance(inner.this, exp.Expression):
-            inner = inner.this
-        if isinstance(inner, exp.AggFunc):
-            self._fail(f"{name.upper()} is not supported: aggregates are not implemented yet", node)
+        if isinstance(node, exp.Filter):
+            self._fail("FILTER must follow an aggregate: sum(x) FILTER (WHERE x > 3)", node)
         if isinstance(node, exp.Window):
             self._fail("OVER is not supported: window functions are not implemented yet", node)
         if name.lower() in functions.CHANGING:
@@ -68,7 +64,8 @@ class Checker(Fitting):
         if column is not None:
             self._fail(f"write the column {column.name!r} in backticks: {quoted(column.name)}", node)
         known = name.lower() in functions.NAMES
-        hint = functions.INSTEAD.get(name.lower()) or ("" if known else nearest(name.lower(), functions.NAMES))
+        names = (*functions.NAMES, *aggregates.FUNCTIONS)
+        hint = functions.INSTEAD.get(name.lower()) or ("" if known else nearest(name.lower(), names))
         self._fail(f"unknown function or expression {name!r}. {hint.strip()}".rstrip(), node)
 
     # Rules --------------------------------------------------------------------------------------------------

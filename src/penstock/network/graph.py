@@ -114,6 +114,10 @@ class Graph:
         """The queues that feed an operator, in the order of its inputs."""
         return _grouped((edge.target, edge) for edge in self.edges)
 
+    def is_barrier(self, edge: Edge) -> bool:
+        """Whether no run passes a queue: what waits there is not what the operator below makes, but windows."""
+        return self.operator_by_name[edge.target].kind == "close"
+
     @cached_property
     def queries_at(self) -> Mapping[str, tuple[str, ...]]:
         """The queries whose result is the output of an operator."""

@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from penstock.errors import NetworkError
 from penstock.network.numbers import Number, checked
 
-Kind = Literal["select", "project", "lookup", "join"]
-"""``lookup`` joins a stream with a stored table; ``join`` joins streams with each other."""
+Kind = Literal["select", "project", "lookup", "join", "aggregate", "close"]
+"""``lookup`` joins a stream with a stored table; ``join`` joins streams with each other. ``aggregate`` makes
+partial aggregates of the rows of a pane; ``close`` merges those of a window when it closes."""
 
 
 class Edge(NamedTuple):
@@ -110,7 +111,7 @@ class Operator:
             raise NetworkError(f"{label} is a join and needs at least two inputs, not {len(self.inputs)}")
         if self.kind != "join" and len(self.inputs) != 1:
             raise NetworkError(f"{label} is a {self.kind} and needs one input, not {len(self.inputs)}")
-        if self.kind in ("select", "project") and self.selectivity > 1:
+        if self.kind in ("select", "project", "aggregate") and self.selectivity > 1:
             raise NetworkError(
                 f"{label} is a {self.kind} and cannot have a selectivity above 1 ({self.selectivity}); "
                 "a join with a stored table is a 'lookup'"

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from penstock.language.statements import Column
 from penstock.language.types import ColumnType
-from penstock.plan.steps import ARRIVAL, TIME, seq
-from penstock.plan.template import MEMBER
+from penstock.plan.steps import ARRIVAL, MEMBER, TIME, seq
 
 Micros = NDArray[np.int64]
 

@@ -1,16 +1,18 @@
 """Operators of a plan: made from the steps of queries, with assumed costs and selectivities."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import gcd
 
 from penstock.language.statements import QueryDef
 from penstock.network import Network, Operator, Stream, Window
-from penstock.plan.steps import Join, Lookup, Project, Select, Step
+from penstock.plan.panes import panes_fit
+from penstock.plan.steps import Aggregate, Join, Lookup, Step
 from penstock.plan.translate import Steps
 
 # Assumptions about an operator until it is measured: seconds per row, rows out per row in.
-COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6}
-SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0}
+COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6, "aggregate": 2e-6, "close": 2e-6}
+SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0, "aggregate": 0.1, "close": 1.0}
 FANOUT = 1.0
 """Results per row of a join, until it is measured."""
 RATE = 1000.0
@@ -24,9 +26,11 @@ class OperatorBuilder:
     `used` is how many numbers were already assigned to operators and groups.
     """
 
-    def __init__(self, network: Network, used: int = 0) -> None:
+    def __init__(self, network: Network, used: int = 0, steps: Mapping[str, Step] | None = None) -> None:
         self.operators: list[Operator] = []
         self.steps: dict[str, Step] = {}
+        """The steps of new operators, and of operators that changed: partial aggregates, for one more reader."""
+        self._before = steps or {}
         self._rates: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
         self._known = {_identity(op): op.name for op in network.operators}
@@ -66,7 +70,11 @@ class OperatorBuilder:
 
     def _chain(self, below: str, steps: Iterable[Step]) -> Iterator[str]:
         for step in steps:
-            assert isinstance(step, Select | Lookup | Project)
+            assert not isinstance(step, Join)
+            if isinstance(step, Aggregate):
+                below = self._aggregate(below, step)
+                yield below
+                continue
             kind = type(step).__name__.lower()
             constants = isinstance(step, Lookup) and step.table.is_constants
             below = self._intern(
@@ -81,6 +89,27 @@ class OperatorBuilder:
                 step,
             )
             yield below
+
+    def _aggregate(self, below: str, step: Aggregate) -> str:
+        """Add partial aggregates, or share those of other queries if the panes of both are of similar sizes."""
+        while True:
+            made = Operator(
+                self._name("aggregate"),
+                (below,),
+                COSTS["aggregate"],
+                SELECTIVITIES["aggregate"],
+                kind="aggregate",
+                expression=step.sql,
+            )
+            name = self._intern(made, step)
+            known = self.steps.get(name) or self._before[name]
+            assert isinstance(known, Aggregate)
+            if panes_fit(known.pane, step.pane):
+                pane = gcd(known.pane, step.pane)
+                calls = {call.sql: call for call in (*known.calls, *step.calls)}
+                self.steps[name] = replace(known, pane=pane, calls=tuple(calls[sql] for sql in sorted(calls)))
+                return name
+            step = replace(step, apart=step.apart + 1)
 
     def _join(self, step: Join, tops: list[str], shares: list[float]) -> str:
         """Add a join. A row window counts rows at the join in a network, but rows before WHERE in a script."""

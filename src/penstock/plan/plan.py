@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import gcd
 
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
 from penstock.network import Edge, Network, Query
 from penstock.plan.group import Group
 from penstock.plan.operators import OperatorBuilder
-from penstock.plan.steps import Columns, Join, Lookup, Step
+from penstock.plan.steps import Aggregate, Close, Columns, Join, Lookup, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
 
@@ -63,14 +64,18 @@ class Plan:
             template for template, _ in set(templates.values())
         )  # equal queries share all operators
         grouped = {template for template, count in different.items() if count > 1 and may_group(template)}
-        groups: dict[QueryTemplate, Group] = {}
+        groups: list[Group] = []
+        by_template: dict[QueryTemplate, list[int]] = {}
         for name, (template, values) in templates.items():
-            if template in grouped:
-                known = groups.get(template) or Group(
-                    f"group {len(groups) + 1}", template, {}, _starts_of(template, {})
-                )
-                groups[template] = known.with_member(name, values)
-        members = {name: group for group in groups.values() for name in group.members}
+            if template not in grouped:
+                continue
+            places = by_template.setdefault(template, [])
+            place = next((each for each in places if groups[each].accepts(values)), len(groups))
+            if place == len(groups):
+                groups.append(Group(f"group {place + 1}", template, {}, _starts_of(template, {})))
+                places.append(place)
+            groups[place] = groups[place].with_member(name, values)
+        members = {name: group for group in groups for name in group.members}
         builder = OperatorBuilder(Network())
         roots: dict[str, Query] = {}
         for query in script.queries.values():
@@ -83,7 +88,7 @@ class Plan:
             network,
             builder.steps,
             dict(script.queries),
-            {group.name: group for group in groups.values()},
+            {group.name: group for group in groups},
             templates,
             len(builder.operators) + len(groups),
         )
@@ -126,7 +131,7 @@ class Plan:
         )
         since = _starts_of(template, starts or {})
         for group in self.groups.values():
-            if group.template == template and group.starts == since:
+            if group.template == template and group.starts == since and group.accepts(values):
                 return plan._with_group(group.with_member(query.name, values))
         alike = [others for other, others in self.templates.values() if other == template]
         if not alike or values in alike or not may_group(template):
@@ -139,10 +144,20 @@ class Plan:
         return replace(plan, queries=self.queries, groups={**self.groups, group.name: group})
 
     def _with_group(self, group: Group) -> "Plan":
-        return replace(self, groups={**self.groups, group.name: group})
+        """Return the plan with a changed group. Its partial aggregates get panes that fit the windows of all."""
+        before = self.groups.get(group.name)
+        plan = replace(self, groups={**self.groups, group.name: group})
+        if before is None or group.template.of_rows or gcd(before.pane, group.pane) == before.pane:
+            return plan
+        closing = ((name, step) for name, step in self.steps.items() if isinstance(step, Close))
+        [close] = [name for name, step in closing if step.group == group.name]
+        below = self.network.operator(close).inputs[0]
+        step = self.steps[below]
+        assert isinstance(step, Aggregate)
+        return replace(plan, steps={**self.steps, below: replace(step, pane=gcd(step.pane, group.pane))})
 
     def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1) -> "Plan":
-        builder = OperatorBuilder(self.network, self.used)
+        builder = OperatorBuilder(self.network, self.used, self.steps)
         root = builder.add(query, steps, members)
         return replace(
             self,

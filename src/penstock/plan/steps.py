@@ -6,12 +6,23 @@ Columns of a stream keep their names; those of a stored table become ``__0_owner
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Literal
 
 from penstock.language.names import named
 from penstock.language.statements import TableDef, WindowDef
 
 TIME, ARRIVAL = "__t", "__a"
+MEMBER = "__q"
+"""The column of a group's rows with the number of the member."""
+PANE = "__p"
+"""The column of a window that closes with the beginning of one of its panes."""
+POSITION = "__pos"
+"""The column with the position of a row among the rows of its stream that were kept, from 0 on."""
+VARIANT = "__v"
+"""The column of partial aggregates of a group with the number of the constants that their rows met."""
 Columns = frozenset[str]
 
 
@@ -114,6 +125,119 @@ class Project:
 
 
 @dataclass(frozen=True)
+class Call:
+    """An aggregate function, in SQL over the rows that it reads."""
+
+    function: str
+    arguments: tuple[str, ...]
+    condition: str | None = None
+    """FILTER: only the rows that meet it count."""
+    columns: Columns = field(default=frozenset(), compare=False)
+    """The columns that arguments and condition read."""
+
+    @cached_property
+    def sql(self) -> str:
+        """The call as text, by which equal ones are known."""
+        filtered = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        return f"{self.function}({', '.join(self.arguments) or '*'}){filtered}"
+
+    @cached_property
+    def name(self) -> str:
+        """The column of its result, with which the names of its parts begin."""
+        return hashed("__a", self.sql)
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether it depends on the order of the rows: their sequence numbers are needed."""
+        return self.function in ("first", "last", "min_by", "max_by")
+
+
+@dataclass(frozen=True)
+class Key:
+    """An expression of GROUP BY, in SQL over the rows that it reads."""
+
+    sql: str
+    columns: Columns = field(default=frozenset(), compare=False)
+    is_variant: bool = False
+    """Whether it tells the constants of a group apart that rows meet."""
+
+    @cached_property
+    def name(self) -> str:
+        """The column of its values; that of a group's variants keeps its name."""
+        return VARIANT if self.is_variant else hashed("__k", self.sql)
+
+
+def hashed(prefix: str, text: str) -> str:
+    """Return a name for a text that is the same in every query and every run."""
+    return f"{prefix}_{blake2b(text.encode(), digest_size=6).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Partial aggregates: one row for each pane and group of rows, which later are merged to windows.
+
+    Queries with the same input and the same keys share it, whatever windows and aggregates they have, if their
+    panes are of similar sizes. Its panes and aggregates are those of its readers.
+    """
+
+    keys: tuple[Key, ...]
+    by: Literal["rows", "range"]
+    pane: int = field(compare=False)
+    """The size of the panes: microseconds, or rows. Each variant of a group may have its own (`pane_column`)."""
+    calls: tuple[Call, ...] = field(compare=False)
+    pane_column: str | None = None
+    apart: int = 0
+    """Tells operators apart whose panes are too different to be shared."""
+
+    @property
+    def sql(self) -> str:
+        """What makes it equal to others: keys and kind of windows."""
+        keys = ", ".join(key.sql for key in self.keys)
+        return f"PANES OF {self.by.upper()} BY {keys or 'nothing'}" + (f" APART {self.apart}" * bool(self.apart))
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return the columns of its input that it needs for the wanted aggregates."""
+        needed = [key.columns for key in self.keys]
+        needed += [call.columns for call in self.calls if call.name in wanted]
+        pane = frozenset({self.pane_column} if self.pane_column else ())
+        return (pane.union(*needed),)
+
+    def wanted_calls(self, wanted: Columns) -> tuple[Call, ...]:
+        """Return the aggregates that some reader wants."""
+        return tuple(call for call in self.calls if call.name in wanted)
+
+
+@dataclass(frozen=True)
+class Close:
+    """The results of windows, merged from partial aggregates when they close.
+
+    Its rows are windows that close. Those of a group name the member to which they belong.
+    """
+
+    keys: tuple[Key, ...]
+    calls: tuple[Call, ...]
+    window: WindowDef | None
+    """None for a group: each member has its own."""
+    group: str | None = None
+
+    @property
+    def sql(self) -> str:
+        """Windows and aggregates, as text."""
+        windows = f"WINDOWS OF {self.group}" if self.window is None else str(self.window)
+        return f"{windows} {', '.join(call.sql for call in self.calls) or 'groups'}"
+
+    @property
+    def by_variant(self) -> bool:
+        """Whether partial aggregates belong to variants of a group."""
+        return any(key.is_variant for key in self.keys)
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return the columns of partial aggregates that it needs; `wanted` is ignored."""
+        names = [*(key.name for key in self.keys), *(call.name for call in self.calls)]
+        return (frozenset(names),)
+
+
+@dataclass(frozen=True)
 class Port:
     """One input of a window join: its stream, its window, and the operators before the join."""
 
@@ -184,4 +308,4 @@ class Join:
         return tuple(taken[1:])
 
 
-Step = Select | Lookup | Project | Join
+Step = Select | Lookup | Project | Join | Aggregate | Close

@@ -2,7 +2,8 @@
 
 A literal that is compared, calculated with or returned is a *slot*. The template reads every slot from a table of
 constants, which is the last in FROM; joined with that table, one plan serves all queries of the template. Types of
-literals, lengths of IN-lists, names of results, windows, patterns and intervals are part of the template.
+literals, lengths of IN-lists, names of results, windows of joins, patterns and intervals are part of the template.
+The windows of aggregates are not: each query may have its own.
 """
 
 from dataclasses import dataclass, field, replace
@@ -11,14 +12,25 @@ from decimal import Decimal
 from sqlglot import exp
 
 from penstock.language.dialect import DIALECT
-from penstock.language.statements import CONSTANTS, Column, FromItem, Output, QueryDef, TableDef
+from penstock.language.statements import (
+    CONSTANTS,
+    AggregateCall,
+    Aggregation,
+    Column,
+    FromItem,
+    Output,
+    QueryDef,
+    TableDef,
+    WindowDef,
+)
 from penstock.language.types import ColumnType
+from penstock.plan.aggregate_steps import trees_of
+from penstock.plan.conditions import places_in
 from penstock.plan.may_fail import may_fail
-from penstock.plan.translate import places_in
+from penstock.plan.steps import MEMBER
 
-MEMBER = "__q"
-"""The column of a group's rows with the number of the member."""
-Value = int | float | str | Decimal
+Value = int | float | str | Decimal | WindowDef
+"""A constant; the last one of a query with aggregates is its window."""
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
 _CALCULATED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
@@ -49,6 +61,8 @@ class QueryTemplate:
     example: QueryDef = field(compare=False)
     """The query from which the template was made."""
     types: tuple[str, ...] = field(compare=False)
+    of_rows: tuple[int, ...] = field(default=(), compare=False)
+    """Of a query with aggregates: the places of the constants that rows meet, and not only groups."""
 
     def reading(self, table: str) -> QueryDef:
         """Return the query of the whole group, named after the table of constants that it reads."""
@@ -62,9 +76,11 @@ def template_of(query: QueryDef) -> tuple[QueryTemplate, tuple[Value, ...]] | No
     slots = Slots(query)
     conditions = sorted(map(slots.opened, query.conditions), key=lambda part: (part.text, str(part.values)))
     outputs = [slots.opened(output.expression) for output in query.outputs]
-    parts = [*conditions, *outputs]
+    grouping = _Grouping.of(query.aggregation, slots)
+    parts = [*conditions, *grouping.below, *grouping.having, *outputs]
     types = tuple(kind for part in parts for kind in part.types)
-    if not types or any(map(_belongs_below, conditions)):
+    windows = grouping.windows(query)
+    if not (types or windows) or any(map(_belongs_below, conditions)):
         return None
     place = len(query.items)
     for number, hole in enumerate(hole for part in parts for hole in part.holes):
@@ -78,13 +94,23 @@ def template_of(query: QueryDef) -> tuple[QueryTemplate, tuple[Value, ...]] | No
         items=(*query.items, FromItem(constants, f"f{place}")),
         conditions=tuple(part.tree for part in conditions),
         outputs=(*results, Output(MEMBER, exp.column(MEMBER, table=f"f{place}", quoted=True))),
+        aggregation=grouping.aggregation,
     )
     key = (
-        tuple((item.relation.name, item.window) for item in query.items),
+        tuple((item.relation.name, _kind(item.window)) for item in query.items),
         tuple(part.text for part in conditions),
+        grouping.key,
         tuple((output.name, part.text) for output, part in zip(query.outputs, outputs, strict=True)),
     )
-    return QueryTemplate(repr(key), whole, query, types), tuple(value for part in parts for value in part.values)
+    values = [value for part in parts for value in part.values]
+    of_rows = len([hole for part in (*conditions, *grouping.below) for hole in part.holes])
+    template = QueryTemplate(repr(key), whole, query, types, tuple(range(of_rows)) if windows else ())
+    return template, (*values, *windows)
+
+
+def _kind(window: WindowDef | None) -> object:
+    """Return what is part of the template of a window: all of a join's, the kind of one of aggregates."""
+    return window if window is None or window.slide is None else window.kind
 
 
 @dataclass(frozen=True)
@@ -96,6 +122,51 @@ class Part:
     holes: tuple[exp.Column, ...]
     types: tuple[str, ...]
     values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """The aggregation of a template, and what is part of the template of it."""
+
+    aggregation: Aggregation | None
+    below: tuple[Part, ...] = ()
+    """What is computed from rows."""
+    having: tuple[Part, ...] = ()
+    key: object = None
+
+    @classmethod
+    def of(cls, aggregation: Aggregation | None, slots: "Slots") -> "_Grouping":
+        if aggregation is None:
+            return cls(None)
+        keys = [slots.opened(tree) for tree in aggregation.keys]
+        having = sorted(map(slots.opened, aggregation.having), key=lambda part: (part.text, str(part.values)))
+        calls: list[AggregateCall] = []
+        inside: list[Part] = []
+        texts = []
+        for call in aggregation.calls:
+            arguments = [slots.argument(tree) for tree in call.arguments]
+            condition = None if call.condition is None else slots.opened(call.condition)
+            of_call = arguments if condition is None else [*arguments, condition]
+            calls.append(
+                AggregateCall(
+                    call.function,
+                    tuple(part.tree for part in arguments),
+                    None if condition is None else condition.tree,
+                )
+            )
+            inside += of_call
+            texts.append((call.function, condition is None, *(part.text for part in of_call)))
+        return cls(
+            Aggregation(tuple(part.tree for part in keys), tuple(calls), tuple(part.tree for part in having)),
+            (*keys, *inside),
+            tuple(having),
+            (tuple(part.text for part in keys), tuple(texts), tuple(part.text for part in having)),
+        )
+
+    def windows(self, query: QueryDef) -> tuple[WindowDef, ...]:
+        """Return the window of the stream, if the query has aggregates."""
+        found = [item.window for item in query.streams if item.window is not None]
+        return tuple(found) if self.aggregation is not None else ()
 
 
 def _belongs_below(part: Part) -> bool:
@@ -115,6 +186,8 @@ class Slots:
             if column.type.name.startswith("DECIMAL")
         ]
         trees = [*query.conditions, *(output.expression for output in query.outputs)]
+        if query.aggregation is not None:
+            trees += [*trees_of(query.aggregation), *query.aggregation.having]
         self._exact = bool(decimals) or any(_is_decimal(node) for tree in trees for node in tree.walk())
         self._wide = any(int(name[8:].split(",")[0]) > _WIDEST for name in decimals)
 
@@ -134,6 +207,12 @@ class Slots:
             values.append(value)
         text = DIALECT.generate(copy, copy=False, comments=False)
         return Part(copy, text, tuple(holes), tuple(hole.name for hole in holes), tuple(values))
+
+    def argument(self, tree: exp.Expression) -> Part:
+        """Return an argument of an aggregate with its slots; one that is only a constant has none."""
+        if isinstance(tree, exp.Literal):
+            return Part(tree, DIALECT.generate(tree), (), (), ())
+        return self.opened(tree)
 
     def type_of(self, node: exp.Literal) -> str:
         """Return the type that Spark gives a constant."""

@@ -6,18 +6,16 @@ the join if one stream (and tables before it) suffice to find its rows. The rema
 join.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from penstock.language.dialect import DIALECT
-from penstock.language.statements import FromItem, QueryDef, TableDef, WindowDef
+from penstock.language.statements import Aggregation, FromItem, QueryDef, TableDef, WindowDef
+from penstock.plan.aggregate_steps import Constants, aggregate_steps, trees_of, variants_table
+from penstock.plan.conditions import Rename, condition_of, ordered, places_in
 from penstock.plan.may_fail import may_fail
-from penstock.plan.steps import Bound, Condition, Join, Lookup, Port, Project, Select, Step
-
-Rename = Callable[[int, str], tuple[str, str]]
-"""Maps a place in FROM and a column to its alias in SQL (or an empty string) and its name there."""
+from penstock.plan.steps import Bound, Join, Lookup, Port, Project, Select, Step
 
 
 @dataclass
@@ -45,11 +43,6 @@ def steps_of(
 ) -> Steps:
     """Return the steps of a query. It and its windows see rows from `starts` on and before `ends`, by stream."""
     return _Translation(query, starts or {}, ends or {}).steps()
-
-
-def places_in(tree: exp.Expression) -> frozenset[int]:
-    """Return the places in FROM whose columns an expression reads."""
-    return frozenset(int(column.table[1:]) for column in tree.find_all(exp.Column))
 
 
 class _Translation:
@@ -98,10 +91,14 @@ class _Translation:
             tail_chain, join = self._join()
             head = []
         for place in self.tables:
-            self._look_up(tail_chain, place)
+            if place != self.constants or self._table_at(place) is not None:
+                self._look_up(tail_chain, place)
         left = self._take(lambda places: True)
         self._select(tail_chain, left)
-        tail: list[Step] = [*tail_chain.steps[len(head) :], self._project(tail_chain)]
+        tail: list[Step] = [*tail_chain.steps[len(head) :]]
+        if self.query.aggregation is not None:
+            tail += self._aggregated(tail_chain, self.query.aggregation)
+        tail.append(self._project(tail_chain))
         return Steps(
             streams=tuple(self.query.items[chain.place].relation.name for chain in self.chains),
             chains=(tuple(head),) if join is None else tuple(tuple(chain.steps) for chain in self.chains),
@@ -109,14 +106,35 @@ class _Translation:
             tail=tuple(tail),
         )
 
+    def _table_at(self, place: int) -> TableDef | None:
+        """Return the table with which rows are joined; None if rows meet no constants of a group."""
+        table = self.query.items[place].relation
+        assert isinstance(table, TableDef)
+        aggregation = self.query.aggregation
+        if place != self.constants or aggregation is None:
+            return table
+        return variants_table(table, [*self.query.conditions, *trees_of(aggregation)], place)
+
+    def _aggregated(self, chain: StreamSteps, aggregation: Aggregation) -> tuple[Step, ...]:
+        """Return the steps of an aggregation; from there on, the columns are those of groups."""
+        [item] = self.query.streams
+        constants = None
+        if self.constants is not None:
+            relation = self.query.items[self.constants].relation
+            assert isinstance(relation, TableDef)
+            constants = Constants(self.constants, relation, self._table_at(self.constants))
+        found = aggregate_steps(aggregation, _window(item), chain.names, constants)
+        chain.names = dict(found.names)
+        return found.steps
+
     def _take(self, fits: Callable[[frozenset[int]], bool]) -> list[exp.Expression]:
         taken = [condition for condition, places in self.left if fits(places)]
         self.left = [(condition, places) for condition, places in self.left if not fits(places)]
         return taken
 
     def _select(self, chain: StreamSteps, conditions: Iterable[exp.Expression]) -> None:
-        found = _sorted(
-            _condition(each, lambda place, name: ("", chain.names[place, name])) for each in conditions
+        found = ordered(
+            condition_of(each, lambda place, name: ("", chain.names[place, name])) for each in conditions
         )
         if found:
             chain.steps.append(Select(found))
@@ -143,8 +161,8 @@ class _Translation:
         return None
 
     def _look_up(self, chain: StreamSteps, place: int) -> None:
-        table = self.query.items[place].relation
-        assert isinstance(table, TableDef)
+        table = self._table_at(place)
+        assert table is not None
         prefix = f"__{len(chain.reach) - 1}_"  # the same in every query that shares what is below
         reach = chain.reach | {place}
         conditions = self._take(lambda places: place in places and places <= reach)
@@ -152,8 +170,8 @@ class _Translation:
         def rename(where: int, name: str) -> tuple[str, str]:
             return ("t", name) if where == place else ("s", chain.names[where, name])
 
-        found = _sorted(
-            replace(_condition(each, rename), bounds=self._bounds(each, rename)) for each in conditions
+        found = ordered(
+            replace(condition_of(each, rename), bounds=self._bounds(each, rename)) for each in conditions
         )
         found = tuple(
             replace(each, columns=frozenset(name[2:] for name in each.columns if name.startswith("s.")))
@@ -205,7 +223,7 @@ class _Translation:
 
         conditions = []
         for tree in self._take(lambda places: places <= reach):
-            plain = _condition(tree, rename)
+            plain = condition_of(tree, rename)
             columns = frozenset(
                 Join.named(int(name[1 : name.index(".")]), name[name.index(".") + 1 :]) for name in plain.columns
             )
@@ -225,7 +243,7 @@ class _Translation:
             )
             for item in self.query.streams
         )
-        return StreamSteps(-1, names=names, reach=reach), Join(inputs, _sorted(conditions))
+        return StreamSteps(-1, names=names, reach=reach), Join(inputs, ordered(conditions))
 
     def _project(self, chain: StreamSteps) -> Project:
         def rename(place: int, name: str) -> tuple[str, str]:
@@ -234,7 +252,7 @@ class _Translation:
         columns: list[tuple[str, str]] = []
         uses: set[str] = set()
         for output in self.query.outputs:
-            made = _condition(output.expression, rename)
+            made = condition_of(output.expression, rename)
             columns.append((made.sql, output.name))
             uses |= made.columns
         return Project(tuple(columns), frozenset(uses), len(self.chains))
@@ -243,29 +261,6 @@ class _Translation:
 def _window(item: FromItem) -> WindowDef:
     assert item.window is not None
     return item.window
-
-
-def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return distinct conditions in a fixed order, so that equal steps have equal SQL.
-
-    Spark evaluates them in this order, and in ANSI mode a division by zero fails the query: `x <> 0 AND 1 / x >
-    2`.
-    """
-    found = {condition.sql: condition for condition in conditions}.values()
-    return tuple(sorted(found, key=lambda condition: (condition.late, condition.sql)))
-
-
-def _condition(tree: exp.Expression, rename: Rename) -> Condition:
-    copy = tree.copy()
-    columns: set[str] = set()
-    nodes: Sequence[exp.Column] = [copy] if isinstance(copy, exp.Column) else list(copy.find_all(exp.Column))
-    for column in nodes:
-        alias, name = rename(int(column.table[1:]), column.name)
-        column.this.set("this", name)
-        column.set("table", exp.to_identifier(alias) if alias else None)
-        columns.add(f"{alias}.{name}" if alias else name)
-    late = may_fail(copy)
-    return Condition(DIALECT.generate(copy, copy=False, comments=False), frozenset(columns), late=late)
 
 
 def _as_range(tree: exp.Expression) -> exp.Expression:

@@ -204,6 +204,7 @@ def _unit(
         through = {edge for each in ranked.paths for edge in each.path.edges[1:]}
     else:
         through = {edge for entry in entries for path in net.suffixes[entry] for edge in path.edges[1:]}
+    through = {edge for edge in through if not net.is_barrier(edge)}
     holders: tuple[int, ...] = (id,)
     if policy.turn_of == "query":
         users = {query for entry in entries for query in net.users[entry.target]}

@@ -27,22 +27,32 @@ class Change:
     reason: str = ""
     value: Any = None
     """Of a setting."""
+    window: int | None = None
+    """Of a query with aggregates: its first window, or the one at which it ends."""
 
     @classmethod
     def created(cls, query: QueryState) -> Self:
         """Return the creation of a query."""
-        return cls("create", query.name, query.definition.sql, query.starts, dropped=query.dropped_before)
+        return cls(
+            "create",
+            query.name,
+            query.definition.sql,
+            query.starts,
+            dropped=query.dropped_before,
+            window=query.first_window,
+        )
 
     @classmethod
     def dropped_query(cls, query: QueryState) -> Self:
         """Return the end of a query by DROP QUERY."""
-        return cls("drop", query.name, ends=query.ends or {}, dropped=query.dropped_until or {})
+        ends, until = query.ends or {}, query.dropped_until or {}
+        return cls("drop", query.name, ends=ends, dropped=until, window=query.end_window)
 
     @classmethod
     def stopped(cls, query: QueryState) -> Self:
         """Return the end of a query that failed."""
         ends, until = query.ends or {}, query.dropped_until or {}
-        return cls("stop", query.name, ends=ends, dropped=until, reason=query.reason)
+        return cls("stop", query.name, ends=ends, dropped=until, reason=query.reason, window=query.end_window)
 
     @property
     def key(self) -> str:
@@ -58,4 +68,5 @@ class Change:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it, without what is empty."""
-        return {name: value for name, value in asdict(self).items() if value or name == "value"}
+        found = {name: value for name, value in asdict(self).items() if value or name == "value"}
+        return found if self.window is None else {**found, "window": self.window}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from penstock.plan.columns import is_hidden, numbers
 from penstock.plan.group import QUERY
 from penstock.plan.replanning import JoinRan
-from penstock.plan.steps import ARRIVAL
+from penstock.plan.steps import ARRIVAL, Aggregate
 from penstock.runtime.group_rows import named_rows, seen_by_members
 from penstock.runtime.job import Emitted, Job
 from penstock.runtime.query_state import QueryState
@@ -48,6 +48,9 @@ def queue_rows(state: RuntimeState, finished: FinishedJob, recorder: Recorder) -
     """Put the rows that wait further on into their queues."""
     work = finished.job.work
     for name, table in finished.outcome.rows.items():
+        if isinstance(work.plan.steps[name], Aggregate):
+            _log_panes(state, finished, name, table, recorder)
+            continue
         staying = [edge for edge in work.plan.network.out_edges.get(name, ()) if edge not in work.through]
         if staying and table.num_rows:
             chunk = state.chunk(name, ResidentRows(table))
@@ -56,6 +59,17 @@ def queue_rows(state: RuntimeState, finished: FinishedJob, recorder: Recorder) -
                 if edge in state.queues:
                     state.queues[edge].put(chunk)
                     state.changed.add(edge)
+
+
+def _log_panes(state: RuntimeState, finished: FinishedJob, name: str, table: pa.Table, recorder: Recorder) -> None:
+    """Add partial aggregates to their log, in place of older ones that were merged with them."""
+    if name not in state.panes:
+        return
+    chunk = state.chunk(name, ResidentRows(table)) if table.num_rows else None
+    if chunk is not None:
+        recorder.queued(name, chunk, is_stream=False)
+    state.panes[name].replace(finished.job.merged.get(name, ()), chunk)
+    state.changed_panes.add(name)
 
 
 def emit_results(

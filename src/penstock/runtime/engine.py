@@ -11,7 +11,7 @@ from penstock.plan.plan import MayGroup, Plan, always
 from penstock.plan.replanning import Planner
 from penstock.plan.weights import weighed_network
 from penstock.policies import Policy, Service, Unit, policy_named
-from penstock.runtime import join_progress
+from penstock.runtime import closings, join_progress
 from penstock.runtime.admission import Admitted, Arrived, admitted
 from penstock.runtime.change import Change
 from penstock.runtime.chunk import Place
@@ -162,14 +162,15 @@ class Engine:
             match change.kind:
                 case "create":
                     query = queries[change.key]
-                    plan = self._queries.create(query, dict(change.starts), dict(change.dropped))
+                    plan = self._queries.create(query, dict(change.starts), dict(change.dropped), change.window)
                     self.recorder.query_created(query.name)
                 case "drop":
-                    plan = self._queries.drop(change.name, dict(change.ends), dict(change.dropped))
+                    plan = self._queries.drop(change.name, dict(change.ends), dict(change.dropped), change.window)
                 case "stop":
                     plan = self._queries.stop(change.name, change.reason)
                     state = self.queries[change.name]
                     state.ends, state.dropped_until = dict(change.ends), dict(change.dropped)
+                    state.end_window = change.window
                 case "ended":
                     plan = self._queries.ended(change.name)
                 case _:
@@ -257,6 +258,10 @@ class Engine:
         log = self.state.streams[stream]
         log.source_watermark, log.ended = watermark, ended
 
+    def close_windows(self, now_us: int) -> bool:
+        """Let the windows close that nothing can change any more; return whether there were some."""
+        return closings.close_windows(self.state, now_us)
+
     def set_silent(self, stream: str, silent: bool) -> None:
         """Let a stream that has been silent too long hold nothing back, until it sends again."""
         (self.state.silent.add if silent else self.state.silent.discard)(stream)
@@ -334,6 +339,7 @@ class Engine:
     def release(self) -> None:
         """Release the rows that no window can need any more; store the oldest where logs are long."""
         join_progress.release(self.state)
+        closings.release(self.state)
         if self._segments is not None:
             self._segments.sweep(self.state)
             for log in self.state.streams.values():

@@ -2,17 +2,18 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.network import Edge
+from penstock.plan.aggregate_steps import PANE_SIZE, VARIANTS
 from penstock.plan.columns import arrow_type, numbers
 from penstock.plan.group import QUERY, Group
 from penstock.plan.plan import Plan
-from penstock.plan.steps import Lookup, seq
-from penstock.plan.template import MEMBER
+from penstock.plan.steps import MEMBER, VARIANT, Close, Lookup, seq
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.work import Work
@@ -26,6 +27,17 @@ def constants_of(group: Group) -> pa.Table:
     }
     members = pa.array([member.number for member in group.members.values()], pa.int32())
     return pa.table({**columns, MEMBER: members})
+
+
+def variants_of(group: Group) -> pa.Table:
+    """Return the table of a group's variants: the constants that rows meet, each combination once."""
+    types = [group.template.types[place] for place in group.template.of_rows]
+    columns = {
+        f"c{place}": pa.array([variant.values[index] for variant in group.variants.values()], arrow_type(kind))
+        for index, (place, kind) in enumerate(zip(group.template.of_rows, types, strict=True))
+    }
+    columns[PANE_SIZE] = pa.array([variant.pane for variant in group.variants.values()], pa.int64())
+    return pa.table({**columns, VARIANT: pa.array(list(group.variants), pa.int32())})
 
 
 def seen_by_members(
@@ -57,18 +69,19 @@ def named_rows(group: Group, rows: pa.Table, members: NDArray[np.int64]) -> pa.T
 def _seen(
     group: Group, here: Mapping[int, QueryState], table: pa.Table | None, places: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    streams = [item.relation.name for item in group.template.query.streams]
     live = np.zeros(group.used, dtype=bool)
     live[list(here)] = True
     kept: NDArray[np.bool_] = live[places]
-    for place, stream in enumerate(streams if table is not None else ()):
-        first = np.zeros(group.used, dtype=np.int64)
+    bounds = {number: state.bounds for number, state in here.items()}
+    for place in range(len(group.template.query.streams) if table is not None else 0):
+        first = np.full(group.used, np.iinfo(np.int64).min)
         end = np.full(group.used, np.iinfo(np.int64).max)
-        for number, state in here.items():
-            first[number] = state.starts[stream]
-            if state.ends is not None:
-                end[number] = state.ends[stream]
-        if first.any() or any(state.ends is not None for state in here.values()):
+        bounded = False
+        for number, (low, high) in ((number, each[place]) for number, each in bounds.items()):
+            bounded = bounded or low is not None or high is not None
+            first[number] = first[number] if low is None else low
+            end[number] = end[number] if high is None else high
+        if bounded:
             sequence = numbers(table, seq(place))
             kept &= (sequence >= first[places]) & (sequence < end[places])
     return kept
@@ -90,26 +103,59 @@ def split(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 def of_members(plan: Plan, edge: Edge, rows: InputRows) -> InputRows:
     """Return the rows that wait at an edge, without those of members that have left their group."""
+    found = _owners_at(plan, edge)
+    if found is None:
+        return rows
+    group = plan.groups[found.group]
+    used = group.used_variants if found.of_variants else group.used
+    numbers_left = list(group.variants if found.of_variants else group.names)
+    return rows if len(numbers_left) == used else _taken(rows, found.column, numbers_left)
+
+
+class _Owners(NamedTuple):
+    """The column of rows with the members of a group, or the variants, to which they belong."""
+
+    group: str
+    column: str
+    of_variants: bool
+
+
+def _owners_at(plan: Plan, edge: Edge) -> _Owners | None:
+    """Return to which members of a group the rows belong that wait at an edge; None if they belong to none."""
+    for step in (plan.steps[edge.target], plan.steps.get(edge.source)):
+        if isinstance(step, Close):
+            return None if step.group is None else _Owners(step.group, MEMBER, False)
     step = plan.steps.get(edge.source)
     if not (isinstance(step, Lookup) and step.table.is_constants):
-        return rows
-    group = plan.groups[step.table.name]
-    return rows if len(group.names) == group.used else _taken(rows, step.named(MEMBER), list(group.names))
+        return None
+    of_variants = step.table.name.endswith(VARIANTS)
+    column = step.named(VARIANT if of_variants else MEMBER)
+    return _Owners(step.table.name.removesuffix(VARIANTS), column, of_variants)
 
 
 def restricted(work: Work, group: Group, members: Collection[str]) -> Work:
     """Return the work as if the group had only these members."""
     left = [group.members[name].number for name in members]
-    constants = {
-        name: _only(table, MEMBER, left) if name == group.name else table for name, table in work.constants.items()
-    }
+    variants = sorted({group.members[name].variant for name in members})
+    constants = dict(work.constants)
+    for name, column, numbers_left in (
+        (group.name, MEMBER, left),
+        (f"{group.name}{VARIANTS}", VARIANT, variants),
+    ):
+        if name in constants:
+            constants[name] = _only(constants[name], column, numbers_left)
     takes = {}
     for edge, rows in work.takes.items():
-        step = work.plan.steps.get(edge.source)
+        found = _owners_at(work.plan, edge)
+        if found is not None and found.group == group.name:
+            rows = _taken(rows, found.column, variants if found.of_variants else left)
         takes[edge] = rows
-        if isinstance(step, Lookup) and step.table.name == group.name:
-            takes[edge] = _taken(rows, step.named(MEMBER), left)
-    return replace(work, constants=constants, takes=takes)
+    closing = {}
+    for name, each in work.closing.items():
+        step = work.plan.steps[name]
+        own = isinstance(step, Close) and step.group == group.name
+        closing[name] = replace(each, windows=_only(each.windows, MEMBER, left)) if own else each
+    return replace(work, constants=constants, takes=takes, closing=closing)
 
 
 def _taken(rows: InputRows, column: str, members: list[int]) -> InputRows:

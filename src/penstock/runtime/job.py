@@ -26,6 +26,8 @@ class Job:
     work: Work
     counted: tuple[Unit, ...] = ()
     """The units whose results are counted, to expect as many of later rows."""
+    merged: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    """Partial aggregates that the job merges with new ones, by the operator that made them."""
     copies: dict[Edge, list[Edge]] = field(default_factory=dict)
     """Queues that got a copy of another's rows since the job began, because a query was dropped."""
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from penstock.network import Edge
+from penstock.plan.aggregate_steps import VARIANTS
 from penstock.plan.group import Group
 from penstock.plan.steps import Lookup
 from penstock.policies import Unit
 from penstock.runtime.chunk import Chunk
-from penstock.runtime.group_rows import constants_of, of_members
+from penstock.runtime.group_rows import constants_of, of_members, variants_of
 from penstock.runtime.job import Job
+from penstock.runtime.job_panes import closing_panes, older_panes, rows_of_chunks
 from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
@@ -119,8 +121,11 @@ class JobRows:
             work = replace(work, target=self.writing.target(running, taken))
         stored = any(chunk.is_stored for chunks in taken.values() for chunk in chunks)
         counted = tuple(unit for unit in running if stored or self._units.of(unit).multiplies)
+        most_merged = min(self._units.limits.results(unit.name) for unit in running) // 2
+        merged = older_panes(self._state, taken, work.through, most_merged)
+        work = replace(work, merged={name: rows_of_chunks(chunks) for name, chunks in merged.items()})
         limited = replace(work, limit=self._result_limit(running, taken, work))
-        job = Job(tuple(running), taken, limited, counted)
+        job = Job(tuple(running), taken, limited, counted, merged)
         self._state.in_flight.append(job)
         return job
 
@@ -157,12 +162,14 @@ class JobRows:
             spans=probed.spans,
             symmetric=probed.symmetric,
             numbered=numbered,
+            closing=closing_panes(state, takes),
         )
 
     def _constants_of(self, name: str) -> pa.Table:
-        group = self._state.plan.groups[name]
+        group = self._state.plan.groups[name.removesuffix(VARIANTS)]
         if name not in self._constants or self._constants[name][0] is not group:
-            self._constants[name] = (group, constants_of(group))
+            made = variants_of(group) if name.endswith(VARIANTS) else constants_of(group)
+            self._constants[name] = (group, made)
         return self._constants[name][1]
 
     def _partitions(self, units: Iterable[Unit], taken: Mapping[Edge, tuple[Chunk, ...]]) -> int:
@@ -182,6 +189,7 @@ class JobRows:
         rows = sum(chunk.rows for chunks in taken.values() for chunk in chunks)
         limit = self._units.limits.limit([unit.name for unit in units], rows, min(tasks_of(work), self._slots))
         most = sum(most_results(self._units.of(unit), taken, work) for unit in units)
+        most += sum(older.num_rows for older in work.merged.values())
         return None if most <= limit.of_a_task else limit
 
     def _careful_rows(self, unit: Unit, job: Job) -> int | None:

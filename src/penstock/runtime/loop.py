@@ -260,6 +260,7 @@ class Runtime:
                 self._stop_streams()
             admitted = self._intake.admit(self._now)
             committed = self._jobs.collect()
+            self.engine.close_windows(self._now)
             ended = self.engine.finish_endings()
             for name in ended:
                 self._listeners.event(f"query {name} ended")

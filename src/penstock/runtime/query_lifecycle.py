@@ -6,6 +6,7 @@ from penstock.errors import RunError
 from penstock.language.statements import QueryDef
 from penstock.network import Edge
 from penstock.plan.plan import MayGroup, Plan
+from penstock.runtime import closings
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
 
@@ -19,22 +20,36 @@ class QueryLifecycle:
         self._ending: set[str] = set()
 
     def create(
-        self, query: QueryDef, starts: dict[str, int] | None = None, dropped_before: dict[str, int] | None = None
+        self,
+        query: QueryDef,
+        starts: dict[str, int] | None = None,
+        dropped_before: dict[str, int] | None = None,
+        first_window: int | None = None,
     ) -> Plan:
-        """Register a query; it sees the rows that arrive from now on, or from `starts` on."""
+        """Register a query; it sees the rows that arrive from now on, or from `starts` on.
+
+        With aggregates, it sees the windows that begin from now on, or at `first_window` or later.
+        """
         known = self._state.queries.get(query.name)
         if known is not None and known.live:
             raise RunError(f"query {query.name} is running already")
         if starts is None:
             names = [item.relation.name for item in query.streams]
             starts = {name: self._state.streams[name].next_sequence for name in names}
+            first_window = closings.next_window(self._state, query)
         plan = self._state.plan.with_query(query, starts, self._may_group)
         dropped = self._dropped(starts) if dropped_before is None else dropped_before
-        self._state.queries[query.name] = QueryState(query, starts, dropped_before=dropped)
+        self._state.queries[query.name] = QueryState(
+            query, starts, dropped_before=dropped, first_window=first_window
+        )
         return plan
 
     def drop(
-        self, name: str, ends: dict[str, int] | None = None, dropped_until: dict[str, int] | None = None
+        self,
+        name: str,
+        ends: dict[str, int] | None = None,
+        dropped_until: dict[str, int] | None = None,
+        end_window: int | None = None,
     ) -> Plan:
         """End a query at what has arrived so far, or at `ends`; it continues until that is drained."""
         state = self._state.queries[name]
@@ -43,7 +58,7 @@ class QueryLifecycle:
         if ends is None:
             ends = self._set_ends(state)
         else:
-            state.ends, state.dropped_until = ends, dropped_until
+            state.ends, state.dropped_until, state.end_window = ends, dropped_until, end_window
         state.status = "ending"
         self._ending.add(name)
         plan, copied = self._state.plan.with_ending(name, state.starts, ends)
@@ -87,6 +102,7 @@ class QueryLifecycle:
 
     def _set_ends(self, state: QueryState) -> dict[str, int]:
         state.dropped_until = self._dropped(state.starts)
+        state.end_window = closings.first_open_window(self._state, state)
         state.ends = {stream: self._state.streams[stream].next_sequence for stream in state.starts}
         return state.ends
 
@@ -96,6 +112,8 @@ class QueryLifecycle:
     def _waits_for(self, query: QueryState) -> bool:
         """Whether a row that a dropped query sees waits or is in flight."""
         assert query.ends is not None
+        if query.definition.aggregation is not None:
+            return closings.waits_for(self._state, query)
         plan = self._state.plan
         alone, users = plan.runs_as(query.name), plan.network.users
         operators = {op.name for op in plan.network.operators if alone in users[op.name]}

@@ -10,6 +10,7 @@ from penstock.language.statements import QueryDef
 from penstock.plan.columns import numbers
 from penstock.plan.steps import seq
 
+_ALL = (None, None)
 Status = Literal["running", "ending", "ended", "stopped", "failed"]
 
 
@@ -26,6 +27,10 @@ class QueryState:
     """The same when it ended."""
     status: Status = "running"
     reason: str = ""
+    first_window: int | None = None
+    """Of a query with aggregates: the earliest beginning of a window that it sees; None: it sees all."""
+    end_window: int | None = None
+    """Once it was dropped: windows that begin at this or later have no results."""
 
     @property
     def name(self) -> str:
@@ -39,13 +44,26 @@ class QueryState:
 
     def seen(self, table: pa.Table) -> pa.Table:
         """Return the rows made only of rows that the query sees: from its start, up to its end."""
-        streams = [item.relation.name for item in self.definition.streams]
-        if self.ends is None and not any(self.starts[name] for name in streams):
+        bounds = [(place, first, end) for place, (first, end) in enumerate(self.bounds) if (first, end) != _ALL]
+        if not bounds:
             return table
         mask = np.ones(table.num_rows, dtype=bool)
-        for place, name in enumerate(streams):
+        for place, first, end in bounds:
             sequence = numbers(table, seq(place))
-            mask &= sequence >= self.starts[name]
-            if self.ends is not None:
-                mask &= sequence < self.ends[name]
+            if first is not None:
+                mask &= sequence >= first
+            if end is not None:
+                mask &= sequence < end
         return table if mask.all() else table.filter(pa.array(mask))
+
+    @property
+    def bounds(self) -> tuple[tuple[int | None, int | None], ...]:
+        """For each stream, the first number that the query sees and the first that it no longer sees.
+
+        Rows have sequence numbers. The number of a result of aggregates is the beginning of its window.
+        """
+        if self.definition.aggregation is not None:
+            return ((self.first_window, self.end_window),)
+        names = [item.relation.name for item in self.definition.streams]
+        ends = self.ends or {}
+        return tuple((self.starts[name] or None, ends.get(name)) for name in names)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from penstock.network import Edge
 from penstock.plan.reach import leaving
-from penstock.plan.steps import Join, Port, seq
+from penstock.plan.steps import Aggregate, Columns, Join, Port, seq
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken
@@ -25,13 +25,21 @@ def needs_numbers(
         step = plan.steps[name]
         if isinstance(step, Join) and not (name in symmetric and all(map(_is_by_time, step.ports))):
             return True
+        if isinstance(step, Aggregate) and _needs_order(step, state.wanted_at(name)):
+            return True
     for name in leaving(plan, taken, through):
+        if isinstance(plan.steps[name], Aggregate):
+            continue
         if any(edge not in through for edge in plan.network.out_edges.get(name, ())):
             return True
         for user in plan.roots.get(name, ()):
             if any(_bounds(state.queries[query]) for query in plan.served_by(user)):
                 return True
     return False
+
+
+def _needs_order(step: Aggregate, wanted: Columns) -> bool:
+    return step.by == "rows" or any(call.needs_order for call in step.wanted_calls(wanted))
 
 
 def _is_by_time(port: Port) -> bool:
@@ -51,10 +59,9 @@ def seen_by_all(state: RuntimeState, name: str) -> str | None:
 def _bounds(query: QueryState) -> str:
     """Return the condition on the rows that a query sees, in the order of the streams in its FROM."""
     conditions = []
-    for place, item in enumerate(query.definition.streams):
-        stream = item.relation.name
-        if query.starts[stream]:
-            conditions.append(f"{seq(place)} >= {query.starts[stream]}L")
-        if query.ends is not None:
-            conditions.append(f"{seq(place)} < {query.ends[stream]}L")
+    for place, (first, end) in enumerate(query.bounds):
+        if first is not None:
+            conditions.append(f"{seq(place)} >= {first}L")
+        if end is not None:
+            conditions.append(f"{seq(place)} < {end}L")
     return " AND ".join(conditions)

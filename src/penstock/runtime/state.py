@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from penstock.language.statements import StreamDef
 from penstock.network import Edge
 from penstock.plan.plan import Plan
-from penstock.plan.steps import Columns, Join
+from penstock.plan.steps import Aggregate, Close, Columns, Join
 from penstock.runtime.chunk import Chunk, Place
 from penstock.runtime.job import Job
+from penstock.runtime.pane_log import PaneLog
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.queues import Queue
 from penstock.runtime.rows.segment import Segment
@@ -31,6 +32,12 @@ class RuntimeState:
         """Streams that have been silent too long to hold others back (`idle`)."""
         self._sent: dict[str, list[Queue]] = {}
         """The queues that a stream or an operator sends its rows to."""
+        self.panes: dict[str, PaneLog] = {}
+        """The partial aggregates of each operator that makes some."""
+        self.closed: dict[str, int | None] = {}
+        """For each operator that closes windows, up to which end it has closed all; None: none yet."""
+        self.changed_panes: set[str] = set()
+        """The operators whose panes, or whose last closed window, changed since somebody emptied this set."""
         self.chunks = 0
         """How many chunks there have been; the number of the latest."""
         self.lost: set[Segment] = set()
@@ -50,11 +57,20 @@ class RuntimeState:
         self._sent = {
             name: [self.queues[edge] for edge in edges] for name, edges in plan.network.out_edges.items() if edges
         }
+        made = [name for name, step in plan.steps.items() if isinstance(step, Aggregate)]
+        self.panes = {name: self.panes.get(name) or PaneLog() for name in made}
+        closing = [name for name, step in plan.steps.items() if isinstance(step, Close)]
+        self.closed = {name: self.closed.get(name) for name in closing}
         self.windows = {}
         for name, step in plan.steps.items():
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
                     self.windows.setdefault(each.stream, []).append((name, port))
+
+    def wanted_at(self, name: str) -> Columns:
+        """Return the columns of an operator's output that something reads."""
+        edges = self.plan.network.out_edges.get(name, ())
+        return frozenset().union(*(self.wanted[edge] for edge in edges))
 
     def chunk(self, source: str, place: Place) -> Chunk:
         """Return rows of a stream or an operator as the next chunk."""

@@ -21,6 +21,9 @@ from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.window_cache import WindowCache
 from penstock.shedding.drop_box import DropBox
 
+MOST_WATERMARKS = 10_000
+"""Watermarks of which a stream remembers when they were reached."""
+
 
 @dataclass
 class StreamLog:
@@ -39,6 +42,8 @@ class StreamLog:
     continues: bool = False
     """Whether a later run may continue a stream that has ended: its windows are kept for that."""
     _cache: WindowCache = field(default_factory=WindowCache)
+    _passed: list[tuple[float, int]] = field(default_factory=list)
+    """Recent watermarks, each with the time when it was reached."""
 
     @cached_property
     def box(self) -> DropBox:
@@ -62,6 +67,18 @@ class StreamLog:
         if self.newest is None or self.source_watermark is not None:
             return known
         return watermark_of(self.newest, self.definition.lateness_us)
+
+    def notice_watermark(self, now_us: int) -> None:
+        """Remember when the watermark was reached, if it has moved."""
+        if not self._passed or self.watermark > self._passed[-1][0]:
+            self._passed.append((self.watermark, now_us))
+            del self._passed[:-MOST_WATERMARKS]
+
+    def passed_at(self, times: Micros) -> Micros:
+        """Return when the watermark reached each of these times, as far as that is remembered."""
+        watermarks = np.array([watermark for watermark, _ in self._passed])
+        when = np.array([now_us for _, now_us in self._passed], dtype=np.int64)
+        return when[np.minimum(np.searchsorted(watermarks, times), len(when) - 1)]
 
     def advance(self, passed: Admitted) -> None:
         """Take the sequence number, the newest time and the dropped rows after an admission."""

@@ -142,6 +142,8 @@ def most_results(served: UnitState, taken: Taken, work: Work, *, by_keys: bool =
     found = float(rows_of(served, taken))
     for lane in served.lanes:
         chunks = taken.get(lane.edge, ())
+        closing = work.closing.get(lane.edge.target) if chunks else None
+        found += 0 if closing is None else closing.most_rows
         for edge in lane.reach.joins if chunks else ():
             join = work.plan.join(edge.target)
             others = [other for other in range(len(join.ports)) if other != edge.port]

@@ -2,18 +2,37 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.network import Edge
+from penstock.plan.columns import numbers
 from penstock.plan.plan import Plan
-from penstock.plan.steps import Columns
+from penstock.plan.steps import PANE, TIME, Columns
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
 from penstock.runtime.rows.written import WriteTarget, WrittenResults
 
 PARTITION_ROWS = 50_000
 """Rows of a window that one task reads."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosingPanes:
+    """Windows that close, once for each of their panes, and partial aggregates, among them all of these panes."""
+
+    windows: pa.Table
+    rows: pa.Table
+
+    @cached_property
+    def most_rows(self) -> int:
+        """How many partial aggregates are merged, each counted once for every window: the most results."""
+        panes, counts = np.unique(numbers(self.rows, TIME), return_counts=True)
+        wanted = numbers(self.windows, PANE)
+        places = np.minimum(np.searchsorted(panes, wanted), len(panes) - 1)
+        return int(counts[places][panes[places] == wanted].sum()) if len(panes) else 0
 
 
 @dataclass(frozen=True)
@@ -46,6 +65,10 @@ class Work:
     """Whether the results are computed and thrown away, to see whether that works."""
     limit: Limit | None = None
     """How many results the job may make; None: it cannot make too many."""
+    closing: Mapping[str, ClosingPanes] = field(default_factory=dict)
+    """For each operator that closes windows: which windows, and the partial aggregates of which they consist."""
+    merged: Mapping[str, pa.Table] = field(default_factory=dict)
+    """For each operator that makes partial aggregates: older ones, which are merged with the new ones."""
 
     @property
     def windows(self) -> Iterator[tuple[str, WindowRows]]:

@@ -1,7 +1,8 @@
 """Arrow tables as Spark frames: input rows, stored tables, and the constants of groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import reduce
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,8 @@ from penstock.plan.columns import spark_type
 from penstock.plan.range_bins import binned
 from penstock.plan.steps import Lookup
 from penstock.runtime.rows.driver_traffic import TRAFFIC
+
+T = TypeVar("T")
 
 
 def arrow_frame(spark: SparkSession, table: pa.Table, partitions: int = 1) -> DataFrame:
@@ -48,8 +51,16 @@ class Frames:
     def __init__(self, spark: SparkSession, stored: Mapping[str, DataFrame]) -> None:
         self.spark = spark
         self.stored = stored
-        self._constants: dict[str, tuple[pa.Table, tuple[DataFrame, str]]] = {}
+        self._constants: dict[tuple[str, str], tuple[pa.Table, tuple[DataFrame, str]]] = {}
+        self._cached: dict[Hashable, Any] = {}
         self._empty: dict[tuple[tuple[str, pa.DataType], ...], DataFrame] = {}
+
+    def cached(self, key: Hashable, made: Callable[[], T]) -> T:
+        """Return what a function returned for a key the first time."""
+        if key not in self._cached:
+            self._cached[key] = made()
+        found: T = self._cached[key]
+        return found
 
     def of(self, table: pa.Table, partitions: int = 1) -> DataFrame:
         """Return a table as a frame; tables without rows and with the same columns share one frame."""
@@ -62,10 +73,11 @@ class Frames:
 
     def constants(self, step: Lookup, table: pa.Table) -> tuple[DataFrame, str]:
         """Return the constants of a group, and the condition on which they are joined."""
-        known = self._constants.get(step.table.name)
+        key = (step.table.name, step.condition)
+        known = self._constants.get(key)
         if known is not None and known[0] is table:
             return known[1]
         by_bin, condition = binned(step, table)
         made = (F.broadcast(arrow_frame(self.spark, by_bin)), condition)
-        self._constants[step.table.name] = (table, made)
+        self._constants[key] = (table, made)
         return made

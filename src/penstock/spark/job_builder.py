@@ -15,12 +15,13 @@ from penstock.formats.row_filter import all_of, any_of, row_filter
 from penstock.language.names import named, quoted
 from penstock.network import Edge
 from penstock.plan.columns import hidden_in, numbers
-from penstock.plan.steps import ARRIVAL, TIME, Columns, Join, Lookup, Project, Select, seq
+from penstock.plan.steps import ARRIVAL, TIME, Aggregate, Close, Columns, Join, Lookup, Project, Select, seq
 from penstock.runtime.admission import time_name
 from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.rows.place_choice import PlaceChoice
 from penstock.runtime.rows.written import WriteTarget
 from penstock.runtime.work import Outcome, Work
+from penstock.spark.aggregation import Aggregation
 from penstock.spark.collect import Origin, Rows, collected
 from penstock.spark.frames import Frames, union
 from penstock.spark.guarded_fetch import guarded, too_many
@@ -49,6 +50,7 @@ class JobBuilder:
         self._arrivals = self._known_arrivals()
         """The arrivals of all rows, if the job gets only their places in this list."""
         self._joins = WindowJoins(frames, work, tasks, self._through_path, self._arrivals)
+        self._aggregation = Aggregation(frames, work)
         self._mirrored: dict[str, str] = {}
         """Operators below a projection, which outputs as many rows as it takes: its count is theirs."""
 
@@ -118,8 +120,10 @@ class JobBuilder:
         network = self._work.plan.network
         roots = self._work.plan.roots
         for edge, taken in self._work.takes.items():
-            self._arriving[edge.target, edge.port].append(self._entry(edge, taken))
-            self._entry_rows[edge.target, edge.port] += taken.num_rows
+            closing = self._work.closing.get(edge.target)
+            rows = self._entry(edge, taken) if closing is None else Rows(self._frames.of(closing.windows))
+            self._arriving[edge.target, edge.port].append(rows)
+            self._entry_rows[edge.target, edge.port] += (closing.rows if closing else taken).num_rows
         leaving: dict[str, Rows] = {}
         for operator in network.operators:
             name = operator.name
@@ -189,7 +193,7 @@ class JobBuilder:
         names = [name for name in wanted if name in table.column_names]
         if not taken.stored:
             start = time.perf_counter()
-            given = table.select([*names, *hidden_in(table)])
+            given = table.select(list(dict.fromkeys([*names, *hidden_in(table)])))
             frame = self._frames.of(given, self._work.partitions)
             self._places.handed_over(given.nbytes, time.perf_counter() - start)
             return Rows(frame, origin=Origin(table) if of_a_stream else None)
@@ -227,7 +231,7 @@ class JobBuilder:
         return Rows(union([rows.made.select(*map(quoted, names)) for rows in several]))
 
     def _pruned(self, name: str, rows: Rows, *, root: bool) -> Rows:
-        if root:
+        if root or isinstance(self._work.plan.steps[name], Aggregate):
             return rows
         edges = self._work.plan.network.out_edges[name]
         wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
@@ -252,6 +256,12 @@ class JobBuilder:
         step = self._work.plan.steps[name]
         if isinstance(step, Join):
             return Rows(self._joins.joined(name, step, {port: rows.made for port, rows in inputs.items()}))
+        if isinstance(step, Aggregate):
+            return Rows(self._aggregation.partial(name, step, inputs[0].made))
+        if isinstance(step, Close):
+            if name in self._work.closing:
+                return Rows(self._aggregation.closed(name, step))
+            return Rows(self._aggregation.checked(name, step, inputs[0].made))
         return self._applied(step, inputs[0], self._streams_below(name))
 
     def _applied(self, step: Select | Lookup | Project, rows: Rows, streams: int) -> Rows:

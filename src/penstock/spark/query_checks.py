@@ -7,10 +7,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField
 
 from penstock.errors import RunError, ScriptError
-from penstock.language.statements import Column, QueryDef, TableDef
+from penstock.language.statements import Column, QueryDef
 from penstock.plan.columns import arrow_type, is_hidden
 from penstock.plan.plan import Plan, never
-from penstock.plan.steps import Join
+from penstock.plan.steps import Join, Lookup
 from penstock.plan.template import QueryTemplate, template_of
 from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.stream_log import StreamLog
@@ -87,9 +87,9 @@ def _work_without_rows(query: QueryDef) -> Work:
                         names = [column.name for column in logs[each.stream].definition.columns]
                         probes[name, port, other] = logs[each.stream].window(each.window, 0, 0, names)
     constants = {
-        item.relation.name: _empty_table(item.relation.columns)
-        for item in query.items
-        if isinstance(item.relation, TableDef) and item.relation.is_constants
+        step.table.name: _empty_table(step.table.columns)
+        for step in plan.steps.values()
+        if isinstance(step, Lookup) and step.table.is_constants
     }
     return Work(plan, takes, frozenset(plan.network.edges), probes, wanted, constants)
 

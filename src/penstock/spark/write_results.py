@@ -21,8 +21,7 @@ from penstock.errors import RunError
 from penstock.language.names import quoted
 from penstock.plan.columns import is_hidden
 from penstock.plan.group import QUERY
-from penstock.plan.steps import ARRIVAL
-from penstock.plan.template import MEMBER
+from penstock.plan.steps import ARRIVAL, MEMBER
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.written import ArrivalSums, WriteTarget, WrittenResults
 from penstock.spark.guarded_fetch import guarded, too_many

@@ -49,6 +49,7 @@ class EngineRecord:
         self._streams: dict[str, Json] = {}
         self._state.fresh = []
         self._state.changed.clear()
+        self._state.changed_panes.clear()
         engine.recorder.on_results = self._counted.append
 
     def adopt(self, chunks: Mapping[int, Json], checksums: Mapping[Path, int]) -> None:
@@ -64,6 +65,7 @@ class EngineRecord:
         return bool(
             self._state.fresh
             or self._state.changed
+            or self._state.changed_panes
             or self._counted
             or len(self._engine.history) > self._told
             or len(self._state.lost) > self._lost
@@ -92,6 +94,11 @@ class EngineRecord:
         self._state.changed.clear()
         _add(found, "cursors", {key_of(edge): self._cursor(edge) for edge in changed if self._is_stream(edge)})
         _add(found, "queues", {key_of(edge): self._queue(edge) for edge in changed if not self._is_stream(edge)})
+        panes = self._state.changed_panes & self._state.panes.keys()
+        closed = self._state.changed_panes & self._state.closed.keys()
+        self._state.changed_panes.clear()
+        _add(found, "panes", {name: self._panes(name) for name in panes})
+        _add(found, "closed", {name: self._state.closed[name] for name in closed})
         if len(self._engine.history) > self._told:
             found["changes"] = [change.as_dict() for change in self._engine.history[self._told :]]
             found["plan"] = plan_checksum(self._engine)
@@ -114,6 +121,7 @@ class EngineRecord:
         here = {chunk.number for chunk in self._waiting_chunks()}
         logs = {name: self._log(log) for name, log in state.streams.items() if name in state.windows}
         here.update(each for log in logs.values() for each in log if isinstance(each, int))
+        here.update(number for name in state.panes for number in self._panes(name))
         self._chunks = {number: about for number, about in self._chunks.items() if number in here}
         return {
             "chunk": state.chunks,
@@ -122,6 +130,8 @@ class EngineRecord:
             "cursors": {key_of(edge): self._cursor(edge) for edge in state.queues if self._is_stream(edge)},
             "queues": {key_of(edge): self._queue(edge) for edge in state.queues if not self._is_stream(edge)},
             "logs": logs,
+            "panes": {name: self._panes(name) for name in state.panes},
+            "closed": state.closed,
             "changes": [change.as_dict() for change in self._engine.history],
             "lost": self._lost_files(),
             "plan": plan_checksum(self._engine),
@@ -175,6 +185,9 @@ class EngineRecord:
         for chunk in self._waiting(edge):
             firsts[chunk.number] = min(firsts.get(chunk.number, chunk.place.first), chunk.place.first)
         return [[number, first] for number, first in sorted(firsts.items())]
+
+    def _panes(self, name: str) -> list[int]:
+        return [chunk.number for chunk in self._state.panes[name].chunks]
 
     def _log(self, log: StreamLog) -> list[int | Json]:
         """Return the chunks of a log: numbers, or what was merged into a file since."""

@@ -88,6 +88,10 @@ def restore_rows(
     for name, log in state.streams.items():
         if name in state.windows:
             log.chunks = _log(image, name, chunks, by_source.get(name, []), definitions, folder, found)
+    for name, numbers in image.engine["panes"].items():
+        if name in state.panes:
+            state.panes[name].chunks = [chunks[number] for number in numbers]
+    state.closed |= {name: end for name, end in image.engine["closed"].items() if name in state.closed}
     state.chunks = image.engine["chunk"]
     lost = {segment for segment in state.segments() if lost_file(segment) in image.engine["lost"]}
     state.remove_files(lost)
@@ -119,6 +123,8 @@ def _needed(engine: Engine, image: Image) -> set[int]:
             found.update(number for number, _ in image.engine["queues"].get(key_of(edge), ()))
     for name in engine.state.windows:
         found.update(image.log_numbers(name))
+    for name in engine.state.panes:
+        found.update(image.engine["panes"].get(name, ()))
     return found
 
 

@@ -28,7 +28,7 @@ class Image:
     @classmethod
     def of(cls, checkpoint: Mapping[str, Any], entries: Iterable[Mapping[str, Any]] = ()) -> "Image":
         """Return the image after a checkpoint and the entries that follow it."""
-        engine = dict(checkpoint["engine"])
+        engine = {"panes": {}, "closed": {}, **checkpoint["engine"]}
         engine["logged"] = engine["chunk"]  # the logs have the chunks up to this one
         found = cls(
             dict(checkpoint["run"]),
@@ -66,6 +66,7 @@ class Image:
     def forget_chunks(self) -> None:
         """Forget the chunks that no queue and no window needs."""
         needed = {number for queue in self.engine["queues"].values() for number, _ in queue}
+        needed.update(number for numbers in self.engine["panes"].values() for number in numbers)
         for name in self.engine["streams"]:
             needed |= self.log_numbers(name)
             first = self.first_waiting(name)[0]
@@ -98,7 +99,7 @@ class Image:
             engine["streams"][name] = {**engine["streams"].get(name, {}), **about}
         for name in ("chunks", "changes"):
             engine[name] = [*engine[name], *changes.get(name, ())]
-        for name in ("cursors", "queues"):
+        for name in ("cursors", "queues", "panes", "closed"):
             engine[name] = {**engine[name], **changes.get(name, {})}
         # A stream that became a window since the checkpoint has a log: of all that came after it
         engine["logs"] = {**{name: [] for name in changes.get("windows", ())}, **engine["logs"]}

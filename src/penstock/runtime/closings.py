@@ -1,0 +1,316 @@
+"""Windows of aggregates: which have closed, so that their results can be computed, and which panes are needed.
+
+A window closes when no row of it can still come: the watermark of its stream has passed its end, and no row of it
+waits for its partial aggregates. A window that has closed is a row of a queue. It waits, it is scheduled and it
+is restored like any other; its age is that of the window's close.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.language.statements import QueryDef, WindowDef
+from penstock.network import Edge
+from penstock.plan.columns import Micros, numbers
+from penstock.plan.steps import ARRIVAL, MEMBER, PANE, TIME, VARIANT, Aggregate, Close, seq
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.pane_log import Panes
+from penstock.runtime.query_state import QueryState
+from penstock.runtime.rows.resident import ResidentRows
+from penstock.runtime.state import RuntimeState
+from penstock.runtime.stream_log import StreamLog
+
+SIZE, FROM, UNTIL = "__size", "__from", "__until"
+"""Columns of a closed window: its size, and its first and last time as results show them."""
+_NEVER = np.iinfo(np.int64).max
+
+
+class Series(NamedTuple):
+    """The windows that some queries see, all of one size and slide: of several members of a group, or of one."""
+
+    window: WindowDef
+    members: Micros
+    variants: Micros
+    """Of each member, to which partial aggregates belong; 0 if all members share them."""
+    first: Micros
+    """Of each member, the earliest beginning of a window that it sees."""
+    end: Micros
+    """Of each member, the first beginning of a window that it no longer sees."""
+
+
+class Windows(NamedTuple):
+    """Windows with rows: their members, variants and beginnings, and the size of all."""
+
+    members: Micros
+    variants: Micros
+    starts: Micros
+    size: int
+
+
+def close_windows(state: RuntimeState, now_us: int) -> bool:
+    """Put the windows that have closed into the queues of the operators that compute their results."""
+    some = False
+    for edge, step in _closing(state):
+        aggregate = state.plan.steps[edge.source]
+        assert isinstance(aggregate, Aggregate)
+        log = stream_below(state, edge.source)
+        log.notice_watermark(now_us)
+        high = closed_until(state, log, edge.source)
+        before = state.closed[edge.target]
+        if high == -math.inf or (before is not None and high <= before):
+            continue
+        panes = state.panes[edge.source].panes
+        last = min(high, _last_end(state, edge, step))
+        if last == -math.inf or (before is not None and last <= before):
+            continue
+        last = int(last)
+        state.closed[edge.target] = last
+        state.changed_panes.add(edge.target)
+        tables = [
+            _closed_rows(step, found, log)
+            for series in series_of(state, edge.target, step)
+            for found in windows_between(panes, series, before, last)
+        ]
+        if tables:
+            rows = pa.concat_tables(tables).sort_by([(TIME, "ascending"), (seq(0), "ascending")])
+            state.queues[edge].put(state.chunk(edge.source, ResidentRows(rows)))
+            state.changed.add(edge)
+            some = True
+    return some
+
+
+def _closing(state: RuntimeState) -> Iterator[tuple[Edge, Close]]:
+    for name in state.closed:
+        step = state.plan.steps[name]
+        assert isinstance(step, Close)
+        yield state.plan.network.in_edges[name][0], step
+
+
+def stream_below(state: RuntimeState, name: str) -> StreamLog:
+    """Return the stream from whose rows an operator makes its own."""
+    while name not in state.streams:
+        name = state.plan.network.operator(name).inputs[0]
+    return state.streams[name]
+
+
+def closed_until(state: RuntimeState, log: StreamLog, aggregate: str) -> float:
+    """Return up to which end windows have closed: the watermark, and no later than a row that still waits."""
+    below: set[Edge] = set()
+    name = aggregate
+    while name not in state.streams:
+        [edge] = state.plan.network.in_edges[name]
+        below.add(edge)
+        name = edge.source
+    waiting = min((state.queues[edge].first_time for edge in below), default=math.inf)
+    for job in state.in_flight:
+        for edge, chunks in job.taken.items():
+            if any(each in below for each in job.onward(edge)):
+                waiting = min([waiting, *(chunk.first_time for chunk in chunks)])
+    return min(log.watermark + 1, waiting)
+
+
+def _last_end(state: RuntimeState, edge: Edge, step: Close) -> float:
+    """Return an end after which no window has rows so far; -inf if there are none."""
+    panes = state.panes[edge.source].panes.panes
+    if not len(panes):
+        return -math.inf
+    sizes = [series.window.size for series in series_of(state, edge.target, step)]
+    return int(panes.max()) + max(sizes, default=0) + 1
+
+
+def series_of(state: RuntimeState, name: str, step: Close) -> list[Series]:
+    """Return the windows that live queries see, by size and slide."""
+    found: dict[WindowDef, list[tuple[int, int, int, int]]] = defaultdict(list)
+    if step.group is None:
+        assert step.window is not None
+        queries = [state.queries[each] for each in state.live_users(state.plan, name)]
+        if queries:
+            bounds = [_bounds(query) for query in queries]
+            first, end = min(low for low, _ in bounds), max(high for _, high in bounds)
+            found[step.window].append((0, 0, first, end))
+    else:
+        group = state.plan.groups[step.group]
+        for query, member in group.members.items():
+            if state.queries[query].live and member.window is not None:
+                variant = member.variant if step.by_variant else 0
+                found[member.window].append((member.number, variant, *_bounds(state.queries[query])))
+    return [Series(window, *np.array(sorted(each, key=_by_variant)).T) for window, each in found.items()]
+
+
+def _by_variant(member: tuple[int, int, int, int]) -> int:
+    return member[1]
+
+
+def _bounds(query: QueryState) -> tuple[int, int]:
+    first = -_NEVER if query.first_window is None else query.first_window
+    return first, _NEVER if query.end_window is None else query.end_window
+
+
+def windows_between(panes: Panes, series: Series, after: int | None, until: int) -> Iterator[Windows]:
+    """Yield the windows with rows that end after `after` and not after `until`, as their queries see them."""
+    size, slide = series.window.size, series.window.slide
+    assert slide is not None
+    ours = np.isin(panes.variants, series.variants)
+    here, whose = panes.panes[ours], panes.variants[ours]
+    # The k-th window begins at k·slide. A pane is in windows k from the first that ends after it to the last that
+    # does not begin after it.
+    low = (here - size) // slide + 1
+    if after is not None:
+        low = np.maximum(low, (after - size) // slide + 1)
+    if series.window.kind == "rows":
+        low = np.maximum(low, 0)
+    high = np.minimum(here // slide, (until - size) // slide)
+    counts = np.maximum(high - low + 1, 0)
+    if not counts.any():
+        return
+    starts = _counted_from(low, counts) * slide
+    with_rows = Panes(np.repeat(whose, counts), starts).distinct()
+    # Each window, for every member of its variant
+    first = np.searchsorted(series.variants, with_rows.variants)
+    times = np.searchsorted(series.variants, with_rows.variants, side="right") - first
+    at = _counted_from(first, times)
+    starts = np.repeat(with_rows.panes, times)
+    seen = (starts >= series.first[at]) & (starts < series.end[at])
+    if seen.any():
+        at = at[seen]
+        yield Windows(series.members[at], series.variants[at], starts[seen], size)
+
+
+def _counted_from(firsts: Micros, counts: Micros) -> Micros:
+    """Return the numbers that follow each of some numbers, as many as its count, one after the other.
+
+    >>> _counted_from(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    found: Micros = np.repeat(firsts, counts) + np.arange(len(before)) - before
+    return found
+
+
+def _closed_rows(step: Close, windows: Windows, log: StreamLog) -> pa.Table:
+    """Return closed windows as rows: with their times, and when each of them closed."""
+    starts = windows.starts
+    ends = starts + windows.size
+    columns: dict[str, pa.Array] = {}
+    if step.group is not None:
+        columns[MEMBER] = pa.array(windows.members, pa.int32())
+        columns[VARIANT] = pa.array(windows.variants, pa.int32())
+    columns |= {
+        seq(0): pa.array(starts, pa.int64()),
+        SIZE: pa.array(np.full(len(starts), windows.size), pa.int64()),
+        FROM: pa.array(starts, pa.int64()),
+        UNTIL: pa.array(ends, pa.int64()),
+        TIME: pa.array(ends, pa.int64()),
+        ARRIVAL: pa.array(log.passed_at(ends - 1), pa.int64()),
+    }
+    return pa.table(columns)
+
+
+# Which panes windows consist of ---------------------------------------------------------------------------------
+
+
+def panes_of_windows(closed: pa.Table, panes: Panes) -> pa.Table:
+    """Return closed windows, each once for every pane with rows that it consists of (column ``__p``)."""
+    starts, sizes = numbers(closed, seq(0)), numbers(closed, SIZE)
+    every = np.unique(panes.panes)
+    keys = panes.variants * len(every) + np.searchsorted(every, panes.panes)
+    variants = numbers(closed, VARIANT) if VARIANT in closed.column_names else np.zeros(len(starts), np.int64)
+    base = variants * len(every)
+    low = np.searchsorted(keys, base + np.searchsorted(every, starts))
+    counts = np.searchsorted(keys, base + np.searchsorted(every, starts + sizes)) - low
+    places = _counted_from(low, counts)
+    rows = closed.take(pa.array(np.repeat(np.arange(len(starts)), counts))).drop_columns([SIZE])
+    return rows.append_column(PANE, pa.array(every[keys[places] % len(every)], pa.int64()))
+
+
+def release(state: RuntimeState) -> None:
+    """Release the panes that no window needs any more: neither one that may close nor one that waits."""
+    for name, log in state.panes.items():
+        if not log.chunks:
+            continue
+        edges = state.plan.network.out_edges.get(name, ())
+        needed = min((_needed_from(state, edge) for edge in edges), default=math.inf)
+        if log.release(needed):
+            state.changed_panes.add(name)
+
+
+def _needed_from(state: RuntimeState, edge: Edge) -> float:
+    """Return the earliest beginning of a pane that a reader of partial aggregates needs."""
+    step = state.plan.steps[edge.target]
+    assert isinstance(step, Close)
+    waiting = list(state.queues[edge].chunks)
+    for job in state.in_flight:
+        waiting += [chunk for taken, chunks in job.taken.items() if edge in job.onward(taken) for chunk in chunks]
+    found = min((_first_start(chunk) for chunk in waiting), default=math.inf)
+    closed = state.closed[edge.target]
+    for series in series_of(state, edge.target, step):
+        size, slide = series.window.size, series.window.slide
+        assert slide is not None
+        first = -math.inf if closed is None else ((closed - size) // slide + 1) * slide
+        found = min(found, max(first, int(series.first.min())))
+    return found
+
+
+def _first_start(chunk: Chunk) -> int:
+    return int(numbers(chunk.table, seq(0)).min())
+
+
+# Queries that begin and end -------------------------------------------------------------------------------------
+
+
+def next_window(state: RuntimeState, query: QueryDef) -> int | None:
+    """Return the earliest beginning of a window that a query sees if it is created now; None: it sees all.
+
+    No row before the query may be in it.
+    """
+    if query.aggregation is None:
+        return None
+    newest = state.streams[query.streams[0].relation.name].newest
+    return None if newest is None else newest + 1
+
+
+def first_open_window(state: RuntimeState, query: QueryState) -> int | None:
+    """Return the first beginning of a window of a query that has not closed; None if it has no aggregates."""
+    if query.definition.aggregation is None:
+        return None
+    [item] = query.definition.streams
+    assert item.window is not None
+    watermark = state.streams[item.relation.name].watermark
+    if math.isinf(watermark):
+        return _NEVER if watermark > 0 else -_NEVER
+    return int(watermark) + 2 - item.window.size
+
+
+def waits_for(state: RuntimeState, query: QueryState) -> bool:
+    """Whether a result of a dropped query with aggregates is still to come."""
+    plan = state.plan
+    alone = plan.runs_as(query.name)
+    [item] = query.definition.streams
+    assert item.window is not None
+    assert query.end_window is not None
+    last: float = query.end_window - 1 + item.window.size
+    if abs(query.end_window) == _NEVER:
+        last = math.copysign(math.inf, query.end_window)
+    taken = {each for job in state.in_flight for one in job.taken for each in job.onward(one)}
+    for edge, step in _closing(state):
+        if alone not in plan.network.users[edge.target]:
+            continue
+        closed = state.closed[edge.target]
+        still = min(last, _last_end(state, edge, step))
+        if closed_until(state, stream_below(state, edge.source), edge.source) < last:
+            return True
+        if still > (-math.inf if closed is None else closed):
+            return True
+        if any(state.queues[each].rows or each in taken for each in _edges_from(state, edge)):
+            return True
+    return False
+
+
+def _edges_from(state: RuntimeState, edge: Edge) -> Iterator[Edge]:
+    yield edge
+    for onward in state.plan.network.out_edges.get(edge.target, ()):
+        yield from _edges_from(state, onward)

@@ -1,0 +1,68 @@
+"""Partial aggregates of a job: those of the windows that it closes, and older ones to merge with new ones."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.network import Edge
+from penstock.plan.columns import numbers
+from penstock.plan.steps import PANE, TIME, Aggregate, Close, seq
+from penstock.runtime.chunk import Chunk
+from penstock.runtime.closings import SIZE, panes_of_windows
+from penstock.runtime.rows.job_input import InputRows
+from penstock.runtime.state import RuntimeState
+from penstock.runtime.unit_state import Taken
+from penstock.runtime.work import ClosingPanes
+
+MOST_CHUNKS = 8
+"""Chunks of partial aggregates; if there are more, the latest are merged with new ones."""
+
+
+def closing_panes(state: RuntimeState, takes: Mapping[Edge, InputRows]) -> dict[str, ClosingPanes]:
+    """Return the windows that a job closes, and the partial aggregates that it needs for them."""
+    found = {}
+    for edge, rows in takes.items():
+        step = state.plan.steps[edge.target]
+        if not isinstance(step, Close):
+            continue
+        assert rows.table is not None
+        log = state.panes[edge.source]
+        starts, sizes = numbers(rows.table, seq(0)), numbers(rows.table, SIZE)
+        first, end = int(starts.min()), int((starts + sizes).max())
+        windows = panes_of_windows(rows.table, log.panes)
+        table = rows_of_chunks(log.between(first, end))
+        needed = np.isin(numbers(table, TIME), numbers(windows, PANE))
+        found[edge.target] = ClosingPanes(windows, table if needed.all() else table.filter(pa.array(needed)))
+    return found
+
+
+def older_panes(
+    state: RuntimeState, taken: Taken, through: frozenset[Edge], most_rows: int
+) -> dict[str, tuple[Chunk, ...]]:
+    """Return the partial aggregates that a job merges with those that it makes, at most so many.
+
+    If there are many chunks, it takes the latest, from the newest on, while they are not much larger than all
+    that it takes. So a row is merged as often as the logarithm of their number, and few chunks remain.
+    """
+    found = {}
+    busy = {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
+    for name in {edge.target for edge in (*taken, *through)}:
+        log = state.panes.get(name)
+        if log is None or not isinstance(state.plan.steps[name], Aggregate) or len(log.chunks) < MOST_CHUNKS:
+            continue
+        chunks: list[Chunk] = []
+        rows = 0
+        for chunk in reversed(log.chunks):
+            if chunk.number in busy or rows + chunk.rows > most_rows or (chunks and chunk.rows > 2 * rows):
+                break
+            chunks.append(chunk)
+            rows += chunk.rows
+        if len(chunks) > 1:
+            found[name] = tuple(reversed(chunks))
+    return found
+
+
+def rows_of_chunks(chunks: Iterable[Chunk]) -> pa.Table:
+    """Return partial aggregates as one table. Older ones may lack aggregates that newer queries need."""
+    return pa.concat_tables([chunk.table for chunk in chunks], promote_options="default")

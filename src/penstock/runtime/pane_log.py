@@ -1,0 +1,110 @@
+"""`PaneLog`: the partial aggregates of an operator, in chunks, until no window needs them any more."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.columns import Micros, numbers
+from penstock.plan.steps import TIME, VARIANT
+from penstock.runtime.chunk import Chunk
+
+
+class Panes(NamedTuple):
+    """Distinct panes with rows, each with its variant (0 if there are none), sorted by variant and pane."""
+
+    variants: Micros
+    panes: Micros
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "Panes":
+        """Return the panes of partial aggregates."""
+        panes = numbers(table, TIME)
+        variants = numbers(table, VARIANT) if VARIANT in table.column_names else np.zeros(len(panes), np.int64)
+        return cls(variants, panes).distinct()
+
+    @classmethod
+    def union(cls, parts: Iterable["Panes"]) -> "Panes":
+        """Return the panes of several chunks."""
+        every = [_NO_PANES, *parts]
+        variants = np.concatenate([each.variants for each in every])
+        return cls(variants, np.concatenate([each.panes for each in every])).distinct()
+
+    def distinct(self) -> "Panes":
+        """Return each pane once, sorted."""
+        if not len(self.panes):
+            return self
+        order = np.lexsort((self.panes, self.variants))
+        variants, panes = self.variants[order], self.panes[order]
+        first = np.ones(len(panes), dtype=bool)
+        first[1:] = (np.diff(variants) != 0) | (np.diff(panes) != 0)
+        return Panes(variants[first], panes[first])
+
+
+_NO_PANES = Panes(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass
+class PaneLog:
+    """Partial aggregates by pane. Their column `__t` is the beginning of the pane: microseconds, or a position.
+
+    Several chunks may have rows of one pane and group.
+    """
+
+    chunks: list[Chunk] = field(default_factory=list)
+    _panes: dict[int, Panes] = field(default_factory=dict)
+    """The panes of each chunk, by its number."""
+    _all: Panes | None = None
+
+    def add(self, chunk: Chunk) -> None:
+        """Add what a job made."""
+        self.chunks.append(chunk)
+        self._all = None
+
+    def replace(self, old: Iterable[Chunk], new: Chunk | None) -> None:
+        """Put a chunk in place of others that were merged into it."""
+        gone = {chunk.number for chunk in old}
+        self.chunks = [chunk for chunk in self.chunks if chunk.number not in gone]
+        self._forget()
+        if new is not None:
+            self.add(new)
+
+    def release(self, first: float) -> bool:
+        """Release the chunks whose panes all begin before `first`; return whether there were some."""
+        kept = [chunk for chunk in self.chunks if chunk.last_time >= first]
+        if len(kept) == len(self.chunks):
+            return False
+        self.chunks = kept
+        self._forget()
+        return True
+
+    def _forget(self) -> None:
+        here = {chunk.number for chunk in self.chunks}
+        self._panes = {number: panes for number, panes in self._panes.items() if number in here}
+        self._all = None
+
+    @property
+    def panes(self) -> Panes:
+        """All panes that have rows."""
+        if self._all is None:
+            for chunk in self.chunks:
+                if chunk.number not in self._panes:
+                    self._panes[chunk.number] = Panes.of(chunk.table)
+            self._all = Panes.union(self._panes[chunk.number] for chunk in self.chunks)
+        return self._all
+
+    def between(self, first: int, end: int) -> list[Chunk]:
+        """Return the chunks that may have panes from `first` on and before `end`."""
+        return [chunk for chunk in self.chunks if chunk.last_time >= first and chunk.first_time < end]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(chunk.rows for chunk in self.chunks)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the rows."""
+        return sum(chunk.bytes for chunk in self.chunks)

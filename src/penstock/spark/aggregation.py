@@ -1,0 +1,130 @@
+"""Aggregates as Spark frames: partial ones by pane, and those of the windows that close."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.language.names import named, quoted
+from penstock.language.statements import WINDOW_END, WINDOW_START
+from penstock.plan.aggregates import Kept, Part, kept
+from penstock.plan.plan import Plan
+from penstock.plan.steps import ARRIVAL, MEMBER, PANE, TIME, VARIANT, Aggregate, Call, Close, seq
+from penstock.runtime.closings import FROM, UNTIL
+from penstock.runtime.work import PARTITION_ROWS, ClosingPanes, Work
+from penstock.spark.frames import Frames
+from penstock.spark.types import column_type
+
+_HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"))
+_FIRST_ARRIVAL = f"min({ARRIVAL}) AS {ARRIVAL}"
+
+
+class Aggregation:
+    """Builds the aggregates of a job."""
+
+    def __init__(self, frames: Frames, work: Work) -> None:
+        self._frames = frames
+        self._work = work
+
+    def partial(self, name: str, step: Aggregate, rows: DataFrame) -> DataFrame:
+        """Return one row for each pane and group of some rows, merged with older ones if the job has some."""
+        network = self._work.plan.network
+        wanted = frozenset().union(*(self._work.wanted[edge] for edge in network.out_edges[name]))
+        below = network.operator(name).inputs[0]
+        parts = [part for call in step.wanted_calls(wanted) for part in self._kept(below, call).parts]
+        size = quoted(step.pane_column) if step.pane_column else f"{step.pane}L"
+        columns = [named(key.sql, key.name) for key in step.keys]
+        keys = [quoted(key.name) for key in step.keys]
+        made = (
+            rows.selectExpr("*", *columns, f"{TIME} - pmod({TIME}, {size}) AS {PANE}")
+            .groupBy(*keys, PANE)
+            .agg(F.expr(_FIRST_ARRIVAL), *(F.expr(named(part.made, part.name)) for part in parts))
+            .withColumnRenamed(PANE, TIME)
+        )
+        older = self._work.merged.get(name)
+        return made if older is None else self._with_older(made, older, keys, parts)
+
+    def _with_older(
+        self, made: DataFrame, older_rows: pa.Table, keys: Sequence[str], parts: Sequence[Part]
+    ) -> DataFrame:
+        older = self._frames.of(older_rows, 1 + older_rows.num_rows // PARTITION_ROWS)
+        both = made.unionByName(older, allowMissingColumns=True)
+        merged = [F.expr(named(part.merged, part.name)) for part in parts]
+        return both.groupBy(*keys, TIME).agg(F.expr(_FIRST_ARRIVAL), *merged)
+
+    def closed(self, name: str, step: Close) -> DataFrame:
+        """Return the groups of the windows that close, with their aggregates."""
+        closing = self._work.closing[name]
+        return self._merged(name, step, self._partial_rows(name, step, closing), self._frames.of(closing.windows))
+
+    def checked(self, name: str, step: Close, rows: DataFrame) -> DataFrame:
+        """Return the groups of no windows: Spark then tells their types."""
+        numbers = (MEMBER, VARIANT) if step.group else ()
+        member = "".join(f"CAST(NULL AS INT) AS {each}, " for each in numbers)
+        columns = (f"CAST(NULL AS BIGINT) AS {each}" for each in (seq(0), FROM, UNTIL, TIME, ARRIVAL, PANE))
+        none = self._frames.spark.sql(f"SELECT {member}{', '.join(columns)} WHERE false")
+        return self._merged(name, step, rows, none)
+
+    def _partial_rows(self, name: str, step: Close, closing: ClosingPanes) -> DataFrame:
+        rows = closing.rows
+        partitions = 1 + rows.num_rows // PARTITION_ROWS
+        frame = self._frames.of(rows, partitions)
+        types = (each for call in step.calls for each in self._part_types(name, call))
+        missing = [named(f"CAST(NULL AS {kind})", part) for part, kind in types if part not in rows.column_names]
+        frame = frame.selectExpr("*", *missing) if missing else frame
+        return frame.coalesce(1) if partitions == 1 else frame  # Spark need not shuffle a single partition
+
+    def _merged(self, name: str, step: Close, rows: DataFrame, windows: DataFrame) -> DataFrame:
+        below = self._below(name)
+        every = [self._kept(below, call) for call in step.calls]
+        keys = [quoted(key.name) for key in step.keys if not key.is_variant]
+        member = [MEMBER] if step.group else []
+        same = f"p.{TIME} = w.{PANE}" + (f" AND p.{VARIANT} = w.{VARIANT}" if step.by_variant else "")
+        times = [f"min(w.{each}) AS {each}" for each in (FROM, UNTIL, TIME, ARRIVAL)]
+        parts = [named(part.merged, part.name) for each in every for part in each.parts]
+        results = [named(each.result, call.name) for call, each in zip(step.calls, every, strict=True)]
+        shown = [f"timestamp_micros({FROM}) AS {WINDOW_START}", f"timestamp_micros({UNTIL}) AS {WINDOW_END}"]
+        joined = rows.alias("p").join(F.broadcast(windows).alias("w"), F.expr(same))
+        groups = [*(f"p.{key}" for key in keys), *(f"w.{each}" for each in (*member, seq(0)))]
+        grouped = joined.groupBy(*groups).agg(*map(F.expr, [*times, *parts]))
+        return grouped.selectExpr(*keys, *results, *shown, *member, TIME, ARRIVAL, seq(0))
+
+    # Types --------------------------------------------------------------------------------------------------
+
+    def _below(self, close: str) -> str:
+        """Return what the partial aggregates are made of that an operator merges."""
+        network = self._work.plan.network
+        return network.operator(network.operator(close).inputs[0]).inputs[0]
+
+    def _kept(self, below: str, call: Call) -> Kept:
+        """Return how an aggregate is kept; Spark is asked once for the types of its arguments."""
+        types = _types_below(self._work.plan, below, call)
+
+        def ask() -> Kept:
+            fields = self._no_rows(types).selectExpr(*call.arguments).schema.fields if call.arguments else []
+            return kept(call, [column_type(field.dataType).name for field in fields])
+
+        return self._frames.cached(("kept", types, call.sql), ask)
+
+    def _part_types(self, close: str, call: Call) -> Sequence[tuple[str, str]]:
+        """Return the columns in which an aggregate is kept, with their types."""
+        below = self._below(close)
+        types = _types_below(self._work.plan, below, call)
+
+        def ask() -> list[tuple[str, str]]:
+            made = [F.expr(named(part.made, part.name)) for part in self._kept(below, call).parts]
+            return [
+                (field.name, field.dataType.simpleString()) for field in self._no_rows(types).agg(*made).schema
+            ]
+
+        return self._frames.cached(("parts", types, call.sql), ask)
+
+    def _no_rows(self, types: Sequence[tuple[str, str]]) -> DataFrame:
+        columns = [named(f"CAST(NULL AS {kind})", column) for column, kind in (*types, *_HIDDEN)]
+        return self._frames.spark.sql(f"SELECT {', '.join(columns)} WHERE false")
+
+
+def _types_below(plan: Plan, below: str, call: Call) -> tuple[tuple[str, str], ...]:
+    """Return the columns that an aggregate reads, with their types."""
+    return tuple((column, plan.type_of(below, column)) for column in sorted(call.columns))

@@ -1,0 +1,77 @@
+"""Aggregates by DuckDB. Partial ones are every row with its pane: the windows are computed as they are defined."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from penstock.plan.steps import ARRIVAL, PANE, POSITION, TIME, Aggregate, Call, Close
+from penstock.runtime.closings import FROM, UNTIL
+from penstock.runtime.work import ClosingPanes
+from tests.oracle.aggregates import decimal_average
+
+Translate = Callable[[str], str]
+Run = Callable[..., pa.Table]
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def kept_rows(step: Aggregate, rows: pa.Table, older: pa.Table | None, to_duck: Translate, run: Run) -> pa.Table:
+    """Every row, with its keys, and the pane in place of its time."""
+    size = quoted(step.pane_column) if step.pane_column else str(step.pane)
+    keys = [f"{to_duck(key.sql)} AS {quoted(key.name)}" for key in step.keys]
+    place = TIME if step.by == "range" else POSITION
+    pane = f"{place} - ({place} % {size} + {size}) % {size} AS {TIME}"
+    made = run(f"SELECT * RENAME ({TIME} AS __at), {', '.join([*keys, pane])} FROM s", s=rows)
+    return made if older is None else pa.concat_tables([made, older], promote_options="default")
+
+
+def closed_windows(step: Close, closing: ClosingPanes, to_duck: Translate, run: Run) -> pa.Table:
+    """The aggregates of windows, over all rows of their panes."""
+    renamed = {"__seq0": "__n", ARRIVAL: "__na"}
+    rows = closing.rows.rename_columns([renamed.get(each, each) for each in closing.rows.column_names])
+    keys = [f"s.{quoted(key.name)}" for key in step.keys if not key.is_variant]
+    member = ["w.__q"] if step.group else []
+    same = f"s.{TIME} = w.{PANE}" + (" AND s.__v = w.__v" if step.by_variant else "")
+    groups = [*keys, *member, *(f"w.{each}" for each in ("__seq0", TIME, ARRIVAL, FROM, UNTIL))]
+    bounds = ((FROM, "window_start"), (UNTIL, "window_end"))
+    times = [f"make_timestamp(w.{each}) AS {name}" for each, name in bounds]
+    calls = [f"{call_sql(call, rows, to_duck, run)} AS {quoted(call.name)}" for call in step.calls]
+    sql = f"SELECT {', '.join([*groups, *times, *calls])} FROM s JOIN w ON {same} GROUP BY {', '.join(groups)}"
+    return run(sql, s=rows, w=closing.windows).drop_columns([FROM, UNTIL])
+
+
+def call_sql(call: Call, rows: pa.Table, to_duck: Translate, run: Run) -> str:
+    """An aggregate with the type that Spark gives it."""
+    arguments = [to_duck(each) for each in call.arguments]
+    conditions = [] if call.condition is None else [to_duck(call.condition)]
+    if call.function not in ("sum", "avg"):
+        return plain_sql(call.function, arguments, conditions)
+    sql = plain_sql(call.function, arguments, conditions)
+    kind = run(f"SELECT {arguments[0]} AS x FROM s LIMIT 0", s=rows).schema.field("x").type
+    if not pa.types.is_decimal(kind):
+        return f"CAST({sql} AS BIGINT)" if call.function == "sum" and pa.types.is_integer(kind) else sql
+    if call.function == "sum":
+        return f"CAST({sql} AS DECIMAL({min(kind.precision + 10, 38)}, {kind.scale}))"
+    return decimal_average(arguments[0], kind.scale, filtered(conditions))
+
+
+def plain_sql(function: str, arguments: Sequence[str], conditions: list[str]) -> str:
+    sql = f"{function}({', '.join(arguments) or '*'})"
+    if function in ("first", "last"):
+        down = "" if function == "first" else " DESC"
+        sql = f"first({arguments[0]} ORDER BY __at{down}, __n{down})"
+    elif function in ("min_by", "max_by"):
+        down = "" if function == "min_by" else " DESC"
+        conditions = [*conditions, f"{arguments[1]} IS NOT NULL"]
+        sql = f"first({arguments[0]} ORDER BY {arguments[1]}{down}, __at, __n)"
+    elif function == "count_distinct":
+        conditions = [*conditions, *(f"({each}) IS NOT NULL" for each in arguments)]
+        values = ", ".join(arguments)
+        sql = f"count(DISTINCT {values if len(arguments) == 1 else f'({values})'})"
+    return sql + filtered(conditions)
+
+
+def filtered(conditions: Sequence[str]) -> str:
+    return f" FILTER (WHERE {' AND '.join(f'({each})' for each in conditions)})" if conditions else ""
