@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import sqlglot
 
-from penstock.plan.steps import ARRIVAL, TIME, Aggregate, Close, Join, Lookup, Project, Select, seq
+from penstock.plan.steps import ARRIVAL, POSITION, TIME, Aggregate, Close, Join, Lookup, Project, Select, seq
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Job
 from penstock.runtime.rows.job_input import InputRows, WindowRows
@@ -41,7 +41,13 @@ def next_job(engine: Engine, now_us: int) -> Job | None:
 def all_of(taken: InputRows) -> pa.Table:
     """Return resident and stored rows as one table."""
     tables = [] if taken.table is None else [taken.table]
-    return pa.concat_tables([*tables, *(each.table() for each in taken.stored)], promote_options="default")
+    for each in taken.stored:
+        rows = each.table()
+        if taken.before is not None:
+            positions = [number - taken.before for number in rows.column("__seq0").to_pylist()]
+            rows = rows.append_column(POSITION, pa.array(positions, pa.int64()))
+        tables.append(rows)
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def all_of_window(window: WindowRows) -> pa.Table:

@@ -23,7 +23,8 @@ def kept_rows(step: Aggregate, rows: pa.Table, older: pa.Table | None, to_duck: 
     keys = [f"{to_duck(key.sql)} AS {quoted(key.name)}" for key in step.keys]
     place = TIME if step.by == "range" else POSITION
     pane = f"{place} - ({place} % {size} + {size}) % {size} AS {TIME}"
-    made = run(f"SELECT * RENAME ({TIME} AS __at), {', '.join([*keys, pane])} FROM s", s=rows)
+    columns = ", ".join([*keys, pane])
+    made = run(f"SELECT * RENAME ({TIME} AS __at), {columns} FROM s WHERE {place} IS NOT NULL", s=rows)
     return made if older is None else pa.concat_tables([made, older], promote_options="default")
 
 

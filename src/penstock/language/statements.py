@@ -60,6 +60,14 @@ class Relation:
 class StreamDef(Relation):
     """CREATE STREAM."""
 
+    branches: tuple["QueryDef", ...] = field(default=(), compare=False)
+    """Of a derived stream: the queries that make its rows, joined by UNION ALL."""
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its rows are the results of queries."""
+        return bool(self.branches)
+
     @property
     def timestamp(self) -> str | None:
         """The column that holds the event time, if there is one."""
@@ -113,6 +121,8 @@ class FromItem:
     relation: Relation
     alias: str
     window: WindowDef | None = None
+    outer: tuple[exp.Expression, ...] | None = field(default=None, compare=False)
+    """Of a stored table after LEFT JOIN: the conditions of its ON."""
 
     @property
     def is_stream(self) -> bool:
@@ -177,9 +187,10 @@ class QueryDef:
 
 @dataclass(frozen=True)
 class Drop:
-    """DROP QUERY."""
+    """DROP QUERY, or DROP STREAM of a derived stream."""
 
     name: str
+    what: Literal["query", "stream"] = field(default="query", kw_only=True)
     span: Span = field(default=Span(0, 0), compare=False)
 
 

@@ -11,7 +11,7 @@ from penstock.language.statements import QueryDef
 from penstock.network import Edge, Network, Query
 from penstock.plan.group import Group
 from penstock.plan.operators import OperatorBuilder
-from penstock.plan.steps import Aggregate, Close, Columns, Join, Lookup, Step
+from penstock.plan.steps import POSITION, Aggregate, Close, Columns, Join, Lookup, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
 
@@ -227,6 +227,14 @@ class Plan:
         """Return the plan with new measures of the same network."""
         return replace(self, network=network)
 
+    def pane_of(self, name: str) -> int:
+        """Return the size of the panes of partial aggregates: one that all variants of a group have in common."""
+        step = self.steps[name]
+        assert isinstance(step, Aggregate)
+        closing = [self.steps[edge.target] for edge in self.network.out_edges.get(name, ())]
+        groups = [each.group for each in closing if isinstance(each, Close) and each.group is not None]
+        return gcd(step.pane, *(self.groups[group].pane for group in groups))
+
     def join(self, name: str) -> Join:
         """Return the join of the operator of that name."""
         step = self.steps[name]
@@ -239,6 +247,8 @@ class Plan:
 
     def type_of(self, node: str, column: str) -> str:
         """Return Spark's type of a column in the output of a stream or of an operator below the results."""
+        if column == POSITION:
+            return "BIGINT"
         step = self.steps.get(node)
         if step is None:
             relations = (item.relation for query in self.queries.values() for item in query.items)

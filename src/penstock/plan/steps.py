@@ -199,8 +199,9 @@ class Aggregate:
         """Return the columns of its input that it needs for the wanted aggregates."""
         needed = [key.columns for key in self.keys]
         needed += [call.columns for call in self.calls if call.name in wanted]
-        pane = frozenset({self.pane_column} if self.pane_column else ())
-        return (pane.union(*needed),)
+        pane = {self.pane_column} if self.pane_column else set()
+        place = {POSITION} if self.by == "rows" else set()
+        return (frozenset(pane | place).union(*needed),)
 
     def wanted_calls(self, wanted: Columns) -> tuple[Call, ...]:
         """Return the aggregates that some reader wants."""

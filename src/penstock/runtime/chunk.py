@@ -20,6 +20,8 @@ class Chunk:
 
     place: Place
     number: int
+    position: int = 0
+    """Of a stream: how many rows were kept before its first one."""
 
     @classmethod
     def of(cls, table: pa.Table, number: int) -> "Chunk":
@@ -76,6 +78,11 @@ class Chunk:
         return self.place.bytes
 
     @property
+    def first_position(self) -> int:
+        """Of a stream: the position of the first row among the rows that were kept."""
+        return self.position + self.place.first
+
+    @property
     def segments(self) -> tuple[Segment, ...]:
         """The files that hold the rows; none if they are resident."""
         return self.place.segments if isinstance(self.place, StoredRows) else ()
@@ -84,7 +91,7 @@ class Chunk:
         """Return the rows that are not in lost files, in chunks."""
         if not isinstance(self.place, StoredRows) or lost.isdisjoint(self.segments):
             return [self]
-        return [Chunk(rows, self.number) for rows in self.place.without(lost)]
+        return [Chunk(rows, self.number, self.position) for rows in self.place.without(lost)]
 
     def ready(self, bound: float) -> int:
         """Return how many rows precede the first with a time above the bound."""
@@ -93,4 +100,4 @@ class Chunk:
     def cut(self, rows: int) -> tuple["Chunk", "Chunk"]:
         """Return the first rows and the rest."""
         first, rest = self.place.cut(rows)
-        return Chunk(first, self.number), Chunk(rest, self.number)
+        return Chunk(first, self.number, self.position), Chunk(rest, self.number, self.position)

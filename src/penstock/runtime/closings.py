@@ -8,15 +8,16 @@ is restored like any other; its age is that of the window's close.
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.language.statements import QueryDef, WindowDef
 from penstock.network import Edge
 from penstock.plan.columns import Micros, numbers
-from penstock.plan.steps import ARRIVAL, MEMBER, PANE, TIME, VARIANT, Aggregate, Close, seq
+from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Close, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.pane_log import Panes
 from penstock.runtime.query_state import QueryState
@@ -59,7 +60,7 @@ def close_windows(state: RuntimeState, now_us: int) -> bool:
         assert isinstance(aggregate, Aggregate)
         log = stream_below(state, edge.source)
         log.notice_watermark(now_us)
-        high = closed_until(state, log, edge.source)
+        high = closed_until(state, log, edge.source, aggregate.by)
         before = state.closed[edge.target]
         if high == -math.inf or (before is not None and high <= before):
             continue
@@ -71,7 +72,7 @@ def close_windows(state: RuntimeState, now_us: int) -> bool:
         state.closed[edge.target] = last
         state.changed_panes.add(edge.target)
         tables = [
-            _closed_rows(step, found, log)
+            _closed_rows(step, aggregate.by, found, log)
             for series in series_of(state, edge.target, step)
             for found in windows_between(panes, series, before, last)
         ]
@@ -97,20 +98,33 @@ def stream_below(state: RuntimeState, name: str) -> StreamLog:
     return state.streams[name]
 
 
-def closed_until(state: RuntimeState, log: StreamLog, aggregate: str) -> float:
-    """Return up to which end windows have closed: the watermark, and no later than a row that still waits."""
+def closed_until(state: RuntimeState, log: StreamLog, aggregate: str, by: Literal["rows", "range"]) -> float:
+    """Return up to which end windows have closed: the watermark, and no later than a row that still waits.
+
+    The end of a window of rows is the position after its last row.
+    """
     below: set[Edge] = set()
     name = aggregate
     while name not in state.streams:
         [edge] = state.plan.network.in_edges[name]
         below.add(edge)
         name = edge.source
-    waiting = min((state.queues[edge].first_time for edge in below), default=math.inf)
+    chunks = [chunk for edge in below for chunk in state.queues[edge].chunks]
     for job in state.in_flight:
-        for edge, chunks in job.taken.items():
+        for edge, taken in job.taken.items():
             if any(each in below for each in job.onward(edge)):
-                waiting = min([waiting, *(chunk.first_time for chunk in chunks)])
-    return min(log.watermark + 1, waiting)
+                chunks += taken
+    if by == "rows":
+        return min([log.counted, *map(_first_position, chunks)])
+    return min([log.watermark + 1, *(chunk.first_time for chunk in chunks)])
+
+
+def _first_position(chunk: Chunk) -> float:
+    """Return the position of the first row of a chunk; rows from before rows were counted have none."""
+    if isinstance(chunk.place, ResidentRows) and POSITION in chunk.table.column_names:
+        found = pc.min(chunk.table.column(POSITION)).as_py()
+        return math.inf if found is None else int(found)
+    return chunk.first_position
 
 
 def _last_end(state: RuntimeState, edge: Edge, step: Close) -> float:
@@ -191,10 +205,15 @@ def _counted_from(firsts: Micros, counts: Micros) -> Micros:
     return found
 
 
-def _closed_rows(step: Close, windows: Windows, log: StreamLog) -> pa.Table:
+def _closed_rows(step: Close, by: Literal["rows", "range"], windows: Windows, log: StreamLog) -> pa.Table:
     """Return closed windows as rows: with their times, and when each of them closed."""
     starts = windows.starts
-    ends = starts + windows.size
+    firsts, lasts = starts, starts + windows.size
+    passed = lasts - 1
+    if by == "rows":
+        assert log.row_times is not None
+        firsts, lasts = log.row_times.at(firsts), log.row_times.at(lasts - 1)
+        passed = lasts
     columns: dict[str, pa.Array] = {}
     if step.group is not None:
         columns[MEMBER] = pa.array(windows.members, pa.int32())
@@ -202,10 +221,10 @@ def _closed_rows(step: Close, windows: Windows, log: StreamLog) -> pa.Table:
     columns |= {
         seq(0): pa.array(starts, pa.int64()),
         SIZE: pa.array(np.full(len(starts), windows.size), pa.int64()),
-        FROM: pa.array(starts, pa.int64()),
-        UNTIL: pa.array(ends, pa.int64()),
-        TIME: pa.array(ends, pa.int64()),
-        ARRIVAL: pa.array(log.passed_at(ends - 1), pa.int64()),
+        FROM: pa.array(firsts, pa.int64()),
+        UNTIL: pa.array(lasts, pa.int64()),
+        TIME: pa.array(lasts, pa.int64()),
+        ARRIVAL: pa.array(log.passed_at(passed), pa.int64()),
     }
     return pa.table(columns)
 
@@ -229,13 +248,23 @@ def panes_of_windows(closed: pa.Table, panes: Panes) -> pa.Table:
 
 def release(state: RuntimeState) -> None:
     """Release the panes that no window needs any more: neither one that may close nor one that waits."""
+    counted: dict[str, float] = {}
     for name, log in state.panes.items():
-        if not log.chunks:
+        step = state.plan.steps[name]
+        assert isinstance(step, Aggregate)
+        if not log.chunks and step.by == "range":
             continue
         edges = state.plan.network.out_edges.get(name, ())
         needed = min((_needed_from(state, edge) for edge in edges), default=math.inf)
         if log.release(needed):
             state.changed_panes.add(name)
+        if step.by == "rows":
+            stream = stream_below(state, name).definition.name
+            counted[stream] = min(counted.get(stream, math.inf), needed)
+    for stream, position in counted.items():
+        row_times = state.streams[stream].row_times
+        assert row_times is not None
+        row_times.release(position)
 
 
 def _needed_from(state: RuntimeState, edge: Edge) -> float:
@@ -269,8 +298,11 @@ def next_window(state: RuntimeState, query: QueryDef) -> int | None:
     """
     if query.aggregation is None:
         return None
-    newest = state.streams[query.streams[0].relation.name].newest
-    return None if newest is None else newest + 1
+    [item] = query.streams
+    log = state.streams[item.relation.name]
+    if item.window is not None and item.window.kind == "rows":
+        return log.kept or None
+    return None if log.newest is None else log.newest + 1
 
 
 def first_open_window(state: RuntimeState, query: QueryState) -> int | None:
@@ -279,7 +311,10 @@ def first_open_window(state: RuntimeState, query: QueryState) -> int | None:
         return None
     [item] = query.definition.streams
     assert item.window is not None
-    watermark = state.streams[item.relation.name].watermark
+    log = state.streams[item.relation.name]
+    if item.window.kind == "rows":
+        return log.counted + 1 - item.window.size
+    watermark = log.watermark
     if math.isinf(watermark):
         return _NEVER if watermark > 0 else -_NEVER
     return int(watermark) + 2 - item.window.size
@@ -301,7 +336,7 @@ def waits_for(state: RuntimeState, query: QueryState) -> bool:
             continue
         closed = state.closed[edge.target]
         still = min(last, _last_end(state, edge, step))
-        if closed_until(state, stream_below(state, edge.source), edge.source) < last:
+        if closed_until(state, stream_below(state, edge.source), edge.source, item.window.kind) < last:
             return True
         if still > (-math.inf if closed is None else closed):
             return True

@@ -189,6 +189,7 @@ class Engine:
         before = self.plan.network
         if plan.network is before:
             self.state.plan = plan
+            self.state.count_rows()
             if self.weights:  # a group's weight follows from its members'
                 self._reschedule()
             return
@@ -236,7 +237,7 @@ class Engine:
         if self._segments is not None and passed.stored is not None:
             self._segments.own(passed.stored.segments)
         for place in self._places(log.definition, passed, chunk_rows):
-            chunk = self.state.chunk(stream, place)
+            chunk = self.state.chunk(stream, place, log.place(place))
             self.recorder.queued(stream, chunk, is_stream=True)
             for edge in self.plan.network.out_edges.get(stream, ()):
                 self.state.queues[edge].put(chunk)

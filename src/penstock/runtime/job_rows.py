@@ -8,7 +8,7 @@ import pyarrow as pa
 from penstock.network import Edge
 from penstock.plan.aggregate_steps import VARIANTS
 from penstock.plan.group import Group
-from penstock.plan.steps import Lookup
+from penstock.plan.steps import POSITION, Lookup
 from penstock.policies import Unit
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.group_rows import constants_of, of_members, variants_of
@@ -18,6 +18,7 @@ from penstock.runtime.join_progress import probe_until, ready_until
 from penstock.runtime.probes import probed_windows
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows
+from penstock.runtime.rows.positions import with_positions
 from penstock.runtime.rows.segment import LostSegmentError
 from penstock.runtime.seen_rows import needs_numbers
 from penstock.runtime.state import RuntimeState
@@ -139,9 +140,10 @@ class JobRows:
         together: dict[tuple[int, ...], InputRows] = {}  # units that take the same rows are given one value
         takes = {}
         for edge, chunks in taken.items():
-            key = tuple(map(id, chunks))
+            counted = POSITION in state.wanted[edge] and edge.source in state.streams
+            key = (*map(id, chunks), counted)
             if key not in together:
-                together[key] = InputRows.of(chunks)
+                together[key] = with_positions(chunks) if counted else InputRows.of(chunks)
             takes[edge] = of_members(state.plan, edge, together[key])
         probed = probed_windows(state.plan, state.wanted, state.streams, taken, through)
         reached = {edge.target for edge in (*taken, *through)}

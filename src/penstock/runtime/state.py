@@ -1,6 +1,7 @@
 """The state of a running system: plan, queues, logs, queries and jobs in flight."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from math import gcd
 
 from penstock.language.statements import StreamDef
 from penstock.network import Edge
@@ -61,21 +62,34 @@ class RuntimeState:
         self.panes = {name: self.panes.get(name) or PaneLog() for name in made}
         closing = [name for name, step in plan.steps.items() if isinstance(step, Close)]
         self.closed = {name: self.closed.get(name) for name in closing}
+        self.count_rows()
         self.windows = {}
         for name, step in plan.steps.items():
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
                     self.windows.setdefault(each.stream, []).append((name, port))
 
+    def count_rows(self) -> None:
+        """Keep the times of rows of the streams that have windows of rows, from now on."""
+        sizes: dict[str, int] = {}
+        for name, step in self.plan.steps.items():
+            if isinstance(step, Aggregate) and step.by == "rows":
+                stream = name
+                while stream not in self.streams:
+                    stream = self.plan.network.operator(stream).inputs[0]
+                sizes[stream] = gcd(sizes.get(stream, 0), self.plan.pane_of(name))
+        for stream, size in sizes.items():
+            self.streams[stream].count_by(size)
+
     def wanted_at(self, name: str) -> Columns:
         """Return the columns of an operator's output that something reads."""
         edges = self.plan.network.out_edges.get(name, ())
         return frozenset().union(*(self.wanted[edge] for edge in edges))
 
-    def chunk(self, source: str, place: Place) -> Chunk:
+    def chunk(self, source: str, place: Place, position: int = 0) -> Chunk:
         """Return rows of a stream or an operator as the next chunk."""
         self.chunks += 1
-        chunk = Chunk(place, self.chunks)
+        chunk = Chunk(place, self.chunks, position)
         if self.fresh is not None:
             self.fresh.append((source, chunk))
         return chunk

@@ -1,9 +1,10 @@
 """`StreamLog`: a stream so far. It has the watermark, the drop box, and the chunks that windows still need."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import gcd
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,9 @@ from penstock.language.statements import StreamDef, WindowDef
 from penstock.plan.columns import Micros, arrow_type, numbers
 from penstock.plan.steps import ARRIVAL, TIME, seq
 from penstock.runtime.admission import Admitted
-from penstock.runtime.chunk import Chunk
+from penstock.runtime.chunk import Chunk, Place
 from penstock.runtime.lateness import watermark_of
+from penstock.runtime.row_times import RowTimes
 from penstock.runtime.rows.job_input import WindowRows
 from penstock.runtime.rows.row_window import EXPIRES, row_window, stored_near
 from penstock.runtime.rows.stored import StoredRows
@@ -41,7 +43,13 @@ class StreamLog:
     ended: bool = False
     continues: bool = False
     """Whether a later run may continue a stream that has ended: its windows are kept for that."""
+    _newest_counted: int | None = None
+    """The time of the newest row that was kept."""
     _cache: WindowCache = field(default_factory=WindowCache)
+    kept: int = 0
+    """Rows that were kept so far."""
+    row_times: RowTimes | None = None
+    """The times of rows, if windows of rows need them."""
     _passed: list[tuple[float, int]] = field(default_factory=list)
     """Recent watermarks, each with the time when it was reached."""
 
@@ -67,6 +75,34 @@ class StreamLog:
         if self.newest is None or self.source_watermark is not None:
             return known
         return watermark_of(self.newest, self.definition.lateness_us)
+
+    def place(self, rows: Place) -> int:
+        """Count admitted rows, before `advance` is told of them all; return the position of the first."""
+        position = self.kept
+        if self.row_times is not None:
+            self.row_times.add(rows, position, self._newest_counted)
+        self._newest_counted = rows.last_time
+        self.kept += rows.rows
+        return position
+
+    def count_by(self, pane: int) -> None:
+        """Keep the times of rows from now on, where panes of so many rows begin and end."""
+        if self.row_times is None:
+            self.row_times = RowTimes(pane, self.kept)
+        self.row_times.pane = gcd(self.row_times.pane, pane)
+
+    def restore_row_times(
+        self, pane: int, first_newest: int, positions: Sequence[int], times: Sequence[int]
+    ) -> None:
+        """Continue with the times of rows of an earlier process."""
+        self.row_times = RowTimes(pane, first_newest, list(positions), list(times), len(positions))
+        self._newest_counted = self.newest
+
+    @property
+    def counted(self) -> int:
+        """How many rows have a time that the watermark has reached; their times must be kept."""
+        assert self.row_times is not None
+        return self.row_times.until(self.watermark, self._newest_counted, self.kept)
 
     def notice_watermark(self, now_us: int) -> None:
         """Remember when the watermark was reached, if it has moved."""

@@ -10,7 +10,7 @@ from penstock.language.names import named, quoted
 from penstock.language.statements import WINDOW_END, WINDOW_START
 from penstock.plan.aggregates import Kept, Part, kept
 from penstock.plan.plan import Plan
-from penstock.plan.steps import ARRIVAL, MEMBER, PANE, TIME, VARIANT, Aggregate, Call, Close, seq
+from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Call, Close, seq
 from penstock.runtime.closings import FROM, UNTIL
 from penstock.runtime.work import PARTITION_ROWS, ClosingPanes, Work
 from penstock.spark.frames import Frames
@@ -36,8 +36,11 @@ class Aggregation:
         size = quoted(step.pane_column) if step.pane_column else f"{step.pane}L"
         columns = [named(key.sql, key.name) for key in step.keys]
         keys = [quoted(key.name) for key in step.keys]
+        at = TIME if step.by == "range" else POSITION
+        if step.by == "rows":  # rows from before rows were counted are in no window
+            rows = rows.filter(f"{POSITION} IS NOT NULL")
         made = (
-            rows.selectExpr("*", *columns, f"{TIME} - pmod({TIME}, {size}) AS {PANE}")
+            rows.selectExpr("*", *columns, f"{at} - pmod({at}, {size}) AS {PANE}")
             .groupBy(*keys, PANE)
             .agg(F.expr(_FIRST_ARRIVAL), *(F.expr(named(part.made, part.name)) for part in parts))
             .withColumnRenamed(PANE, TIME)

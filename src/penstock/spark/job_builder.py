@@ -15,7 +15,19 @@ from penstock.formats.row_filter import all_of, any_of, row_filter
 from penstock.language.names import named, quoted
 from penstock.network import Edge
 from penstock.plan.columns import hidden_in, numbers
-from penstock.plan.steps import ARRIVAL, TIME, Aggregate, Close, Columns, Join, Lookup, Project, Select, seq
+from penstock.plan.steps import (
+    ARRIVAL,
+    POSITION,
+    TIME,
+    Aggregate,
+    Close,
+    Columns,
+    Join,
+    Lookup,
+    Project,
+    Select,
+    seq,
+)
 from penstock.runtime.admission import time_name
 from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.rows.place_choice import PlaceChoice
@@ -214,11 +226,16 @@ class JobBuilder:
         frame = stored_frame(
             self._frames.spark,
             taken.stored,
-            names,
+            [name for name in names if name != POSITION],
             numbered=self._work.numbered,
             arrivals=self._arrivals,
             where=where,
         )
+        if POSITION in names:
+            columns = [
+                f"{seq(0)} - {taken.before}L AS {POSITION}" if name == POSITION else quoted(name) for name in names
+            ]
+            frame = frame.selectExpr(*columns, *HIDDEN)
         self._places.planned(time.perf_counter() - start)
         return frame
 

@@ -13,6 +13,7 @@ from penstock.network import Edge
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.engine import Engine
 from penstock.runtime.recorder import CountedResults
+from penstock.runtime.row_times import RowTimes
 from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.stream_log import StreamLog
@@ -97,6 +98,8 @@ class EngineRecord:
         panes = self._state.changed_panes & self._state.panes.keys()
         closed = self._state.changed_panes & self._state.closed.keys()
         self._state.changed_panes.clear()
+        marks = {name: times.take_new() for name, times in self._counting()}
+        _add(found, "marks", {name: new for name, new in marks.items() if new[0]})
         _add(found, "panes", {name: self._panes(name) for name in panes})
         _add(found, "closed", {name: self._state.closed[name] for name in closed})
         if len(self._engine.history) > self._told:
@@ -132,12 +135,19 @@ class EngineRecord:
             "logs": logs,
             "panes": {name: self._panes(name) for name in state.panes},
             "closed": state.closed,
+            "marks": {name: times.all() for name, times in self._counting()},
             "changes": [change.as_dict() for change in self._engine.history],
             "lost": self._lost_files(),
             "plan": plan_checksum(self._engine),
             "queries": self._engine.recorder.query_snapshots(),
             "costs": self._engine.costs.snapshot(),
         }
+
+    def _counting(self) -> Iterator[tuple[str, RowTimes]]:
+        """Yield the streams whose rows are counted, with the times of rows."""
+        for name, log in self._state.streams.items():
+            if log.row_times is not None:
+                yield name, log.row_times
 
     def _stream(self, name: str, log: StreamLog) -> Json:
         return {
@@ -148,6 +158,8 @@ class EngineRecord:
             "box": [list(entry) for entry in log.box.history],
             "dropped": log.box.dropped,
             "counts": self._engine.recorder.stream_snapshot(name),
+            "kept": log.kept,
+            "rows": None if log.row_times is None else [log.row_times.pane, log.row_times.first_newest],
         }
 
     def _lost_files(self) -> list[list[Any]]:
@@ -206,6 +218,8 @@ class EngineRecord:
 
     def _written(self, source: str, chunk: Chunk) -> Json:
         about: Json = {"n": chunk.number, "source": source, "rows": chunk.rows}
+        if chunk.position:
+            about["pos"] = chunk.position
         if isinstance(chunk.place, StoredRows):
             about["stored"] = described(chunk.place, self._folder, self._checksum)
         else:

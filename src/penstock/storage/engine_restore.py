@@ -1,6 +1,6 @@
 """An engine as it was: its plan, streams, queues and logs, from the image of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -62,12 +62,13 @@ def restore_rows(
     definitions = {name: log.definition for name, log in state.streams.items()}
     for name, about in image.engine["streams"].items():
         if name in state.streams:
-            _restore_stream(engine, name, about)
+            _restore_stream(engine, name, about, image.engine["marks"].get(name, ((), ())))
     found = RestoredRows({each["n"]: each for each in image.engine["chunks"]})
     needed = _needed(engine, image)
     chunks: dict[int, Chunk] = {}
     for number in sorted(needed & found.chunks.keys()):
-        chunks[number] = Chunk(_place(found.chunks[number], definitions, folder, found), number)
+        about = found.chunks[number]
+        chunks[number] = Chunk(_place(about, definitions, folder, found), number, about.get("pos", 0))
         on_read(len(chunks), len(needed))
     by_source: dict[str, list[Chunk]] = {}
     for number, chunk in chunks.items():
@@ -100,13 +101,16 @@ def restore_rows(
     return found
 
 
-def _restore_stream(engine: Engine, name: str, about: Json) -> None:
+def _restore_stream(engine: Engine, name: str, about: Json, marks: Sequence[Sequence[int]]) -> None:
     log = engine.state.streams[name]
     log.next_sequence, log.newest, log.oldest = about["next"], about["newest"], about["oldest"]
     log.source_watermark = about["watermark"]
     log.box.history[:] = [(sequence, share) for sequence, share in about["box"]]
     log.box.dropped = about["dropped"]
     engine.recorder.restore_stream(name, about["counts"])
+    log.kept = about.get("kept", 0)
+    if about.get("rows") is not None:
+        log.restore_row_times(*about["rows"], *marks)
 
 
 def _needed(engine: Engine, image: Image) -> set[int]:

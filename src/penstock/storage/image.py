@@ -28,7 +28,7 @@ class Image:
     @classmethod
     def of(cls, checkpoint: Mapping[str, Any], entries: Iterable[Mapping[str, Any]] = ()) -> "Image":
         """Return the image after a checkpoint and the entries that follow it."""
-        engine = {"panes": {}, "closed": {}, **checkpoint["engine"]}
+        engine = {"panes": {}, "closed": {}, "marks": {}, **checkpoint["engine"]}
         engine["logged"] = engine["chunk"]  # the logs have the chunks up to this one
         found = cls(
             dict(checkpoint["run"]),
@@ -99,6 +99,9 @@ class Image:
             engine["streams"][name] = {**engine["streams"].get(name, {}), **about}
         for name in ("chunks", "changes"):
             engine[name] = [*engine[name], *changes.get(name, ())]
+        for name, (positions, times) in changes.get("marks", {}).items():
+            before = engine["marks"].get(name, [[], []])
+            engine["marks"] = {**engine["marks"], name: [[*before[0], *positions], [*before[1], *times]]}
         for name in ("cursors", "queues", "panes", "closed"):
             engine[name] = {**engine[name], **changes.get(name, {})}
         # A stream that became a window since the checkpoint has a log: of all that came after it

@@ -19,6 +19,8 @@ class InputRows:
     table: pa.Table | None
     """The resident rows; None if there are none."""
     stored: tuple[StoredRows, ...] = ()
+    before: int | None = None
+    """Of stored rows that need positions: how much lower these are than sequence numbers."""
 
     @classmethod
     def of(cls, chunks: Iterable[Chunk]) -> "InputRows":
