@@ -44,8 +44,8 @@ REFUSED = [
     ("SELECT exists(tags, t -> max(rows) > 3) FROM LOGS",
      "an aggregate cannot be inside a condition on elements, x -> …", "max(rows)"),
     ("SELECT count(*) FROM PACKETS WHERE bytes > (SELECT max(bytes) FROM packets)",
-     "subqueries are not supported yet", "(SELECT max(bytes) FROM packets)"),
-    ("SELECT count((SELECT 1)) FROM PACKETS", "subqueries are not supported yet", "(SELECT 1)"),
+     "a subquery can only be in FROM: join with FROM (SELECT …) AS x", "(SELECT max(bytes) FROM packets)"),
+    ("SELECT count((SELECT 1)) FROM PACKETS", "a subquery can only be in FROM", "(SELECT 1)"),
     # Arguments
     ("SELECT sum(src) FROM PACKETS", "SUM needs a number, but this is a string. Use a cast such as CAST", "src"),
     ("SELECT avg(at) FROM PACKETS", "AVG needs a number, but this is a time", "at"),

@@ -191,13 +191,13 @@ def test_the_multiple_that_is_named_is_allowed():
         ),
         (
             "SELECT count(*) FROM packets [ROWS 5 SLIDE 5] p, replies [ROWS 5 SLIDE 5] r",
-            "aggregates over a join of streams are not supported yet: COUNT needs a query of one stream, which "
-            "may be joined with stored tables",
+            "COUNT needs one stream, not a join of streams: join them in a derived stream or in a subquery with a "
+            "window, FROM (SELECT …) [RANGE 1 MINUTE SLIDE 1 MINUTE] AS j",
             "count(*)",
         ),
         (
             "SELECT p.src FROM packets p, replies r GROUP BY p.src",
-            "aggregates over a join of streams are not supported yet: GROUP BY needs",
+            "GROUP BY needs one stream, not a join of streams",
             "GROUP BY",
         ),
     ],

@@ -10,7 +10,7 @@ from math import gcd
 from random import Random
 from typing import Self
 
-from tests.oracle.model import FromItem, QuerySpec
+from tests.oracle.model import FromItem, QuerySpec, varied_joins
 
 FUNCTIONS = (
     "count",
@@ -87,7 +87,7 @@ class AggregateSpec(QuerySpec):
             where=vary(self.where),
             group=list(keys.values()),
             having=vary_around_keys(self.having),
-            sources=[varied_window(item, random) for item in self.sources],
+            sources=[varied_window(item, random) for item in varied_joins(self.sources, vary)],
         )
 
 

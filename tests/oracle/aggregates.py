@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 
 from tests.oracle.aggregate_model import IN_ORDER, AggregateSpec, Call, replace_calls
 from tests.oracle.model import Case, FromItem, StreamData
-from tests.oracle.oracle import kept_rows, run
+from tests.oracle.oracle import joined, kept_rows, run
 from tests.oracle.results import comparable, described, sorted_rows
 from tests.oracle.sqltext import mentioned
 
@@ -41,7 +41,14 @@ def expected_aggregates(
     `until`: only windows of time whose last microsecond is at most this, windows of rows whose end (begin plus
     size) is at most this. Times are in microseconds since 1970.
     """
-    query = case.query(query_name)
+    rows = placed_aggregates(case, case.query(query_name), since, until)
+    return sorted_rows(row[2:] for row in rows)
+
+
+def placed_aggregates(
+    case: Case, query: AggregateSpec, since: int | None = None, until: int | None = None
+) -> list[tuple]:
+    """The rows of a query, each behind its time in microseconds and the beginning of its window."""
     item = check(case, query)
     stream = case.stream(item.source_name)
     ctes = [*kept_rows(stream), positioned(stream), windows(item.window), asked(item.window[0], since, until)]
@@ -52,14 +59,16 @@ def expected_aggregates(
         return replace_calls(expression, lambda call: definition(call, types, order))
 
     outputs = [f"{sql_of(sql)} AS out_{i}" for i, (sql, _) in enumerate(query.select)]
-    members = f"FROM asked AS __w, {relations(case, query)} WHERE {in_window(item)} AND ({query.where or 'TRUE'})"
+    members = f"FROM asked AS __w CROSS JOIN {relations(case, query)}"
+    members += f" WHERE {in_window(item)} AND ({query.where or 'TRUE'})"
+    placed = "epoch_us(__w.window_end) AS __time, __w.__begin"
     if query.distinct:
-        result = f"SELECT DISTINCT __w.__begin, {', '.join(outputs)} {members}"
+        result = f"SELECT DISTINCT {placed}, {', '.join(outputs)} {members}"
     else:
         keys = ", ".join(["__w.__begin", "__w.window_start", "__w.window_end", *query.group])
         having = f" HAVING {sql_of(query.having)}" if query.having else ""
-        result = f"SELECT __w.__begin, {', '.join(outputs)} {members} GROUP BY {keys}{having}"
-    return sorted_rows(row[1:] for row in run(case, f"WITH {', '.join(ctes)}\n{result}"))
+        result = f"SELECT {placed}, {', '.join(outputs)} {members} GROUP BY {keys}{having}"
+    return run(case, f"WITH {', '.join(ctes)}\n{result}")
 
 
 def first_window(case: Case, query_name: str, first: int) -> int | None:
@@ -138,10 +147,8 @@ def asked(kind: str, since: int | None, until: int | None) -> str:
 
 
 def relations(case: Case, query: AggregateSpec) -> str:
-    return ", ".join(
-        f'{"positioned" if case.is_stream(item.source_name) else f"raw_{item.source_name}"} AS "{item.name}"'
-        for item in query.sources
-    )
+    sources = [item.source_name for item in query.sources]
+    return joined(query, ["positioned" if case.is_stream(name) else f"raw_{name}" for name in sources])
 
 
 def in_window(item: FromItem) -> str:

@@ -84,6 +84,7 @@ class FromItem:
     source_name: str
     alias: str | None = None
     window: tuple | None = None  # ("rows", n) or ("range", microseconds); for aggregates (kind, size, slide)
+    outer: str | None = None  # of a stored table after LEFT JOIN: the condition in its ON
 
     @property
     def name(self) -> str:
@@ -100,7 +101,7 @@ class QuerySpec:
     """SELECT select FROM sources WHERE where; `comma_style` False writes JOIN … ON instead of commas.
 
     Then a condition that names two sources or more stands in the ON of the first join that knows them all. For
-    that, it must qualify all its columns.
+    that, it must qualify all its columns. A stored table with `outer` is LEFT JOINed in either style.
     """
 
     name: str
@@ -118,7 +119,9 @@ class QuerySpec:
         """The query as the script has it; without windows it is ordinary SQL."""
         shown = ", ".join(expression + (f" AS {name}" if name else "") for expression, name in self.select)
         if self.comma_style:
-            tables, left = ", ".join(item.text(windows) for item in self.sources), [self.where]
+            first, *others = (item.text(windows) for item in self.sources)
+            joins = (left_join(item) or f", {shown}" for item, shown in zip(self.sources[1:], others, strict=True))
+            tables, left = "".join([first, *joins]), [self.where]
         else:
             tables, left = self.joins(windows)
         where = " AND ".join(condition for condition in left if condition)
@@ -127,7 +130,7 @@ class QuerySpec:
     def varied(self, vary: Callable[[str], str], random: Random) -> Self:
         """The query with its expressions changed by `vary`, which replaces constants."""
         select = [(vary(expression), name) for expression, name in self.select]
-        return replace(self, select=select, where=vary(self.where))
+        return replace(self, select=select, where=vary(self.where), sources=varied_joins(self.sources, vary))
 
     def joins(self, windows: bool) -> tuple[str, list[str]]:
         """The FROM clause with JOIN … ON, and the conditions left for WHERE."""
@@ -135,6 +138,9 @@ class QuerySpec:
         names = [item.name for item in self.sources]
         shown = self.sources[0].text(windows)
         for known, item in enumerate(self.sources[1:], start=2):
+            if item.outer is not None:
+                shown += left_join(item)
+                continue
             usable = set(names[:known])
             on = [c for c in left if len(uses := mentioned(c, names)) > 1 and uses <= usable]
             left = [c for c in left if c not in on]
@@ -143,14 +149,36 @@ class QuerySpec:
         return shown, left
 
 
+def left_join(item: FromItem) -> str:
+    return "" if item.outer is None else f"\n    LEFT JOIN {item.text()} ON {item.outer}"
+
+
+def varied_joins(sources: Sequence[FromItem], vary: Callable[[str], str]) -> list[FromItem]:
+    """The sources with the conditions of LEFT JOIN changed."""
+    return [item if item.outer is None else replace(item, outer=vary(item.outer)) for item in sources]
+
+
+@dataclass(frozen=True)
+class DerivedSpec:
+    """CREATE STREAM name AS: the results of queries, joined by UNION ALL, with the types that its columns have."""
+
+    name: str
+    columns: Columns
+    branches: Sequence[QuerySpec]
+
+    def text(self) -> str:
+        return f"CREATE STREAM {self.name} AS\n  " + "\n  UNION ALL ".join(each.text() for each in self.branches)
+
+
 @dataclass(frozen=True)
 class Case:
-    """Everything one run needs."""
+    """Everything one run needs. Derived streams read streams and derived streams before them."""
 
     streams: Sequence[StreamData]
     tables: Sequence[TableData]
     queries: Sequence[QuerySpec]
     settings: Mapping[str, object] = field(default_factory=dict)
+    derived: Sequence[DerivedSpec] = ()
 
     def query(self, name: str) -> QuerySpec:
         return next(query for query in self.queries if query.name == name)
@@ -166,9 +194,10 @@ class Case:
 
     def script(self, definitions: Sequence[str]) -> str:
         """The script, given the CREATE STREAM and CREATE TABLE statements."""
+        derived = [f"{stream.text()};" for stream in self.derived]
         queries = [f"CREATE QUERY {query.name} AS\n  {query.text()};" for query in self.queries]
         settings = [f"SET {name} = {literal(value)};" for name, value in self.settings.items()]
-        return "\n".join([*definitions, *queries, *settings]) + "\n"
+        return "\n".join([*definitions, *derived, *queries, *settings]) + "\n"
 
     def write(self, folder: Path) -> Path:
         """Write data and script.sql into `folder`, which may exist but must not hold them yet."""

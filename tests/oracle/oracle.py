@@ -18,17 +18,24 @@ from functools import cache
 import duckdb
 
 from tests.oracle.datafiles import arrow_table
-from tests.oracle.model import Case, FromItem, QuerySpec, StreamData
+from tests.oracle.model import Case, FromItem, QuerySpec, StreamData, TableData
 from tests.oracle.results import difference, read_columns, read_rows, sorted_rows
 
 __all__ = ["difference", "expected", "expected_late", "read_columns", "read_rows"]
 
 Ranges = Mapping[str, tuple[int, int]]
+HIDDEN = {"t": "__t", "seq": "__seq", "position": "__position"}
 
 
 def expected(case: Case, query_name: str, ranges: Ranges | None = None) -> list[tuple]:
     """The sorted rows of a query that sees, of each stream in `ranges`, sequence numbers first ≤ seq < end."""
     query = case.query(query_name)
+    outputs = len(outputs_of(case, query))
+    return sorted_rows(row[-outputs:] for row in placed_results(case, query, ranges))
+
+
+def placed_results(case: Case, query: QuerySpec, ranges: Ranges | None = None) -> list[tuple]:
+    """The rows of a query, each behind its time in microseconds and the sequence numbers of its rows."""
     places = [item for item in query.sources if case.is_stream(item.source_name)]
     check(case, query, places)
     ctes = []
@@ -37,10 +44,11 @@ def expected(case: Case, query_name: str, ranges: Ranges | None = None) -> list[
     for place, item in enumerate(places):
         ctes.append(seen_rows(case.stream(item.source_name), place, (ranges or {}).get(item.source_name)))
     ctes += [combined(case, query, places), marked(len(places))]
-    outputs = ", ".join(f"out_{i}" for i in range(len(outputs_of(case, query))))
+    sequences = [f"seq_{place}" for place in range(len(places))]
+    outputs = ", ".join(["latest", *sequences, *(f"out_{i}" for i in range(len(outputs_of(case, query))))])
     conditions = [in_window(item, place) for place, item in enumerate(places) if len(places) > 1]
     sql = f"WITH {', '.join(ctes)}\nSELECT {outputs} FROM marked WHERE {' AND '.join(['TRUE', *conditions])}"
-    return sorted_rows(run(case, sql))
+    return run(case, sql)
 
 
 def expected_late(case: Case, stream_name: str) -> list[tuple]:
@@ -60,6 +68,10 @@ def check(case: Case, query: QuerySpec, places: list[FromItem]) -> None:
     for item in query.sources:
         if item not in places and item.window is not None:
             raise ValueError(f"{query.name}: the stored table {item.name} has a window")
+        if item.outer is not None and (
+            item in places or places[0] not in query.sources[: query.sources.index(item)]
+        ):
+            raise ValueError(f"{query.name}: LEFT JOIN has a stream before it and a stored table behind it")
     for item in places if len(places) > 1 else []:
         if item.window is None:
             raise ValueError(f"{query.name}: {item.name} is joined without a window; the design gives no meaning")
@@ -88,17 +100,27 @@ def seen_rows(stream: StreamData, place: int, seqs: tuple[int, int] | None) -> s
 
 
 def combined(case: Case, query: QuerySpec, places: list[FromItem]) -> str:
-    relations, streams_met = [], 0
-    for item in query.sources:
-        if case.is_stream(item.source_name):
-            relations.append(f'place_{streams_met} AS "{item.name}"')
-            streams_met += 1
-        else:
-            relations.append(f'raw_{item.source_name} AS "{item.name}"')
+    names = iter(f"place_{place}" for place in range(len(places)))
+    stored = [
+        next(names) if case.is_stream(item.source_name) else f"raw_{item.source_name}" for item in query.sources
+    ]
     shown = [f"{expression} AS out_{i}" for i, expression in enumerate(outputs_of(case, query))]
     for place, item in enumerate(places):
-        shown += [f'"{item.name}".__t AS t_{place}', f'"{item.name}".__position AS position_{place}']
-    return f"combined AS (SELECT {', '.join(shown)} FROM {', '.join(relations)} WHERE {query.where or 'TRUE'})"
+        shown += [f'"{item.name}".{column} AS {name}_{place}' for name, column in HIDDEN.items()]
+    from_clause = joined(query, stored)
+    return f"combined AS (SELECT {', '.join(shown)} FROM {from_clause} WHERE {query.where or 'TRUE'})"
+
+
+def joined(query: QuerySpec, stored: list[str]) -> str:
+    """The FROM clause over these relations, one for each source: all combinations, but for LEFT JOIN."""
+    shown = ""
+    for item, relation in zip(query.sources, stored, strict=True):
+        named = f'{relation} AS "{item.name}"'
+        if item.outer is not None:
+            shown += f" LEFT JOIN {named} ON ({item.outer})"
+        else:
+            shown += f" CROSS JOIN {named}" if shown else named
+    return shown
 
 
 def outputs_of(case: Case, query: QuerySpec) -> list[str]:
@@ -107,10 +129,15 @@ def outputs_of(case: Case, query: QuerySpec) -> list[str]:
     for expression, _ in query.select:
         for item in query.sources:
             if expression in ("*", f"{item.name}.*"):
-                outputs += [f'"{item.name}"."{name}"' for name, _ in case.source(item.source_name).columns]
+                outputs += [f'"{item.name}"."{name}"' for name in visible(case.source(item.source_name))]
         if not expression.endswith("*"):
             outputs.append(expression)
     return outputs
+
+
+def visible(source: StreamData | TableData) -> list[str]:
+    """The columns that queries see: the time of a derived stream is none of them."""
+    return [name for name, _ in source.columns if not name.startswith("__")]
 
 
 def marked(places: int) -> str:

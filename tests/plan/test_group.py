@@ -1,5 +1,6 @@
 """Groups of queries that differ only in constants: their operators, and how members come and go."""
 
+from penstock.plan.derived import Starts
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Lookup
 from tests.language.asking import plan, query, steps
@@ -54,15 +55,15 @@ def test_equal_queries_share_operators_and_are_no_group():
 
 def test_queries_join_and_leave():
     made = plan("SELECT src FROM packets WHERE bytes > 1")
-    second = made.with_query(query("SELECT src FROM packets WHERE bytes > 2", "b"), {"packets": 7})
+    second = made.with_query(query("SELECT src FROM packets WHERE bytes > 2", "b"), Starts({"packets": 7}))
     assert second.served_by(second.runs_as("b")) == ("b",)
-    third = second.with_query(query("SELECT src FROM packets WHERE bytes > 3", "c"), {"packets": 9})
+    third = second.with_query(query("SELECT src FROM packets WHERE bytes > 3", "c"), Starts({"packets": 9}))
     assert third.network is second.network
     [group] = third.groups.values()
     assert list(group.members) == ["b", "c"]
     left = third.without_query("b")
     assert left.network is third.network
-    again = left.with_query(query("SELECT src FROM packets WHERE bytes > 2", "b"), {"packets": 12})
+    again = left.with_query(query("SELECT src FROM packets WHERE bytes > 2", "b"), Starts({"packets": 12}))
     [group] = again.groups.values()
     assert {name: member.number for name, member in group.members.items()} == {"c": 1, "b": 2}
     empty = again.without_query("c").without_query("b")
@@ -71,8 +72,8 @@ def test_queries_join_and_leave():
 
 def test_windows_of_one_group_begin_together():
     made = plan(*(f"SELECT code {TWO} AND bytes > {n}" for n in (1, 2)))
-    third = made.with_query(query(f"SELECT code {TWO} AND bytes > 3", "c"), {"packets": 7, "replies": 0})
-    fourth = third.with_query(query(f"SELECT code {TWO} AND bytes > 4", "d"), {"packets": 7, "replies": 0})
+    third = made.with_query(query(f"SELECT code {TWO} AND bytes > 3", "c"), Starts({"packets": 7, "replies": 0}))
+    fourth = third.with_query(query(f"SELECT code {TWO} AND bytes > 4", "d"), Starts({"packets": 7, "replies": 0}))
     assert [list(group.members) for group in fourth.groups.values()] == [["q0", "q1"], ["c", "d"]]
 
 
@@ -87,5 +88,5 @@ def test_an_ending_member_gets_windows_of_its_own():
         ("join.1→lookup.2", "join.6→lookup"),
         ("lookup.2→project.3", "lookup.7→project"),
     }
-    after = ending.with_query(query(f"SELECT code {TWO} AND bytes > 9", "late"), {})
+    after = ending.with_query(query(f"SELECT code {TWO} AND bytes > 9", "late"), Starts())
     assert list(after.groups["group 1"].members) == ["q1", "late"]

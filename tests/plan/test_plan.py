@@ -4,6 +4,7 @@ import pytest
 
 from penstock import POLICIES
 from penstock.language import Script
+from penstock.plan.derived import Starts
 from penstock.plan.plan import Plan, never
 from penstock.plan.steps import Join
 from penstock.policies.units import units_of
@@ -103,10 +104,10 @@ def test_joins_with_other_starts_or_ends_are_not_shared():
     made = plan(f"SELECT p.src {TWO}")
     joined = query(f"SELECT p.src {TWO}", "later")
     assert len(made.with_query(joined).steps) == 2
-    later = made.with_query(joined, {"packets": 10})
+    later = made.with_query(joined, Starts({"packets": 10}))
     assert len(later.steps) == 4
-    assert len(later.with_query(query(f"SELECT p.src {TWO}", "third"), {"packets": 10}).steps) == 4
-    assert len(later.with_query(query(f"SELECT p.src {TWO}", "third"), {"replies": 10}).steps) == 6
+    assert len(later.with_query(query(f"SELECT p.src {TWO}", "third"), Starts({"packets": 10})).steps) == 4
+    assert len(later.with_query(query(f"SELECT p.src {TWO}", "third"), Starts({"replies": 10})).steps) == 6
     ending, _ = later.with_ending("later", {"packets": 10}, {"packets": 20, "replies": 5})
     assert ending.steps.keys() - later.steps.keys() == {"join.5", "project.6"}
 
@@ -121,7 +122,10 @@ def test_a_join_is_shared_after_selectivities_were_measured():
 def test_a_selection_is_the_same_wherever_a_query_starts():
     made = plan("SELECT src FROM packets WHERE bytes > 1")
     assert (
-        len(made.with_query(query("SELECT src FROM packets WHERE bytes > 1", "late"), {"packets": 9}).steps) == 2
+        len(
+            made.with_query(query("SELECT src FROM packets WHERE bytes > 1", "late"), Starts({"packets": 9})).steps
+        )
+        == 2
     )
 
 

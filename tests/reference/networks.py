@@ -3,6 +3,7 @@
 import numpy as np
 
 from penstock import NetworkBuilder, Window
+from penstock.network import SlidingWindow
 
 STEP = 1 / 64
 
@@ -46,6 +47,54 @@ def network(random, joins=True):
             heads.append(build.join("k", ["above", "b"], cost=_cost(random), selectivity=0.5, windows=windows))
     tables = build.operator("t", heads[-1], cost=_cost(random), selectivity=1.5, kind="lookup")
     for index, root in enumerate([*heads, build.operator("u", tables, cost=_cost(random), selectivity=0.5)]):
+        build.query(f"q{index}", root)
+    return build.build(), arrivals(random, streams)
+
+
+def sliding(random, kind):
+    """A window that tumbles, overlaps, or leaves gaps."""
+    sizes = [1, 2, 3, 4] if kind == "rows" else [0.25, 0.5, 1, 1.5, 4]
+    return SlidingWindow(kind, *(random.choice(sizes, size=2).tolist()))
+
+
+def aggregates(random, joins=True):
+    """Aggregates of time and of rows, some of which share partial rows, over streams, filters, a join and others.
+
+    Above some is a HAVING, a lookup that makes several of one, or another aggregate; filters share the streams.
+    """
+    build = NetworkBuilder()
+    streams = [build.stream(name, rate=1, size=int(random.integers(1, 4))) for name in "ab"]
+    heads = []
+    for index in range(random.integers(1, 3)):
+        source = (streams + heads)[random.integers(len(streams + heads))]
+        heads.append(build.operator(f"f{index}", source, cost=_cost(random), selectivity=0.75))
+    joined = []
+    if joins and random.random() < 0.3:
+        windows = [Window("range", 2), Window("rows", 3)]
+        joined = [build.join("j", ["a", heads[-1]], cost=_cost(random), selectivity=0.5, windows=windows)]
+    roots = []
+    for index in range(random.integers(1, 4)):
+        kind = str(random.choice(["range", "range", "rows"]))
+        sources = streams + heads + (joined if kind == "range" else [])
+        shared = {"cost": 0.25, "by": "key", "groups": 3} if random.random() < 0.5 else {"by": f"{index}"}
+        roots.append(
+            build.aggregate(
+                f"g{index}",
+                sources[random.integers(len(sources))],
+                window=sliding(random, kind),
+                close_cost=_cost(random) / 4,
+                size=2 if "cost" in shared else int(random.integers(1, 3)),
+                **{"cost": _cost(random), "groups": int(random.integers(1, 5))} | shared,
+            )
+        )
+    if random.random() < 0.5:
+        roots.append(build.operator("having", roots[0], cost=_cost(random), selectivity=0.5))
+    if random.random() < 0.3:
+        roots.append(build.operator("t", roots[-1], cost=_cost(random), selectivity=1.5, kind="lookup"))
+    if random.random() < 0.4:
+        top = {"window": sliding(random, "range"), "groups": 2, "by": "top"}
+        roots.append(build.aggregate("top", roots[-1], cost=_cost(random), close_cost=_cost(random), **top))
+    for index, root in enumerate([*roots, *heads, *joined]):
         build.query(f"q{index}", root)
     return build.build(), arrivals(random, streams)
 

@@ -164,11 +164,12 @@ class _Job:
         if isinstance(step, Select):
             return self.run(f"SELECT * FROM s WHERE {to_duck(step.sql)}", s=table)
         if isinstance(step, Lookup):
+            how = "LEFT JOIN" if step.outer else "JOIN"
             added = ", ".join(f"t.{quoted(column)} AS {quoted(name)}" for name, column in step.makes.items())
             condition = to_duck(step.condition) if step.conditions else "true"
             stored = self.work.constants if step.table.is_constants else self.duck.tables
             return self.run(
-                f"SELECT s.*, {added} FROM s JOIN t ON {condition}", s=table, t=stored[step.table.name]
+                f"SELECT s.*, {added} FROM s {how} t ON {condition}", s=table, t=stored[step.table.name]
             )
         assert isinstance(step, Project)
         columns = [f"{to_duck(expression)} AS {quoted(name)}" for expression, name in step.columns]

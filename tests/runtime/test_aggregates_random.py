@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.policies import POLICIES
@@ -27,9 +27,6 @@ def check(case, seed: int, policy: str) -> None:
 
 
 def run(drive: Drive, case, random: Random, context: tuple) -> None:
-    late = {stream.name for stream in case.streams if stream.lateness_us}
-    items = [item for query in case.queries for item in query.sources if item.source_name in late and item.window]
-    assume(not any(len(item.window) == 3 and item.window[0] == "rows" for item in items))
     begun = random.random()
     if begun < 0.5:
         drive.begin()
@@ -43,12 +40,22 @@ def run(drive: Drive, case, random: Random, context: tuple) -> None:
     drive.drain()
     for name, state in drive.engine.queries.items():
         got = sorted_rows([tuple(_plain(value) for value in row) for row in drive.results[name]])
+        if counts_from_its_start(drive, case, name, state):
+            continue
         assert difference(wanted(drive, case, name, state), got) == "", (name, *context)
         assert drive.engine.recorder.queries[name].response.count == len(got)
         assert state.status == ("ended" if state.ends else "running")
     steps = drive.engine.plan.steps
     left = [log.rows for name, log in drive.engine.state.panes.items() if steps[name].by == "range"]
     assert not any(left), "panes that no window needs are kept"
+
+
+def counts_from_its_start(drive: Drive, case, name: str, state) -> bool:
+    """Whether a query began later, with windows of rows over a stream with lateness: the oracle does not say."""
+    items = [item for item in case.query(name).sources if item.window and len(item.window) == 3]
+    late = {stream.name for stream in case.streams if stream.lateness_us}
+    by_rows = any(item.source_name in late and item.window[0] == "rows" for item in items)
+    return by_rows and any(state.since.rows.values())
 
 
 def wanted(drive: Drive, case, name: str, state) -> list[tuple]:
@@ -68,9 +75,6 @@ def wanted(drive: Drive, case, name: str, state) -> list[tuple]:
 @settings(max_examples=60, deadline=None)
 @given(case=aggregate_cases(max_rows=25), seed=st.integers(0, 2**32), policy=POLICY)
 def test_aggregates_do_not_depend_on_what_happens_when(case, seed, policy):
-    assume(
-        not any(i.window and len(i.window) == 3 and i.window[0] == "rows" for q in case.queries for i in q.sources)
-    )
     check(case, seed, policy)
 
 

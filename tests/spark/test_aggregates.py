@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock.spark as ps
@@ -54,12 +54,6 @@ def test_more_random_aggregates(case, policy, chunk_rows, rows, in_flight, tmp_p
 
 
 def check_random(case, policy, chunk_rows, rows, in_flight, folder, spark):
-    late = {stream.name for stream in case.streams if stream.lateness_us}
-    items = [item for query in case.queries for item in query.sources if item.source_name in late and item.window]
-    assume(not any(len(item.window) == 3 and item.window[0] == "rows" for item in items))
-    assume(
-        not any(i.window and len(i.window) == 3 and i.window[0] == "rows" for q in case.queries for i in q.sources)
-    )
     case = replace(case, settings={**case.settings, "rows": rows, "in_flight": in_flight})
     assert_right(case, folder, spark, policy=policy, chunk_rows=chunk_rows)
 

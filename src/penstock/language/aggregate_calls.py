@@ -15,6 +15,7 @@ from penstock.language.aggregates import (
     unsupported,
 )
 from penstock.language.resolve import Resolver, column_of_group
+from penstock.language.result_types import aggregate_type, result_type
 from penstock.language.select import bare, span_of_node
 from penstock.language.statements import AggregateCall
 from penstock.language.text import Span, Text
@@ -37,8 +38,6 @@ _INSIDE: dict[type[exp.Expression], str] = {
     exp.WithinGroup: "WITHIN GROUP is not supported",
 }
 """What is said against clauses of an aggregate."""
-_OF_FAMILY = {"number": "DOUBLE", "text": "STRING", "truth": "BOOLEAN", "time": "TIMESTAMP", "binary": "BINARY"}
-"""A type of each simple family: where only the family matters, any will do."""
 
 
 class Calls:
@@ -52,7 +51,7 @@ class Calls:
         self._names: dict[object, str] = {}
         self._calls: list[AggregateCall] = []
         self.types: dict[str, ColumnType] = {}
-        """The type of each column; of those that are computed, one of the same family."""
+        """The type of each column, or only its family."""
 
     @property
     def calls(self) -> tuple[AggregateCall, ...]:
@@ -94,11 +93,9 @@ class Calls:
         return column_of_group(self._names[key], node)
 
     def _type(self, call: AggregateCall) -> ColumnType:
-        gives = FUNCTIONS[call.function].gives
-        if gives != "first":
-            return ColumnType(_OF_FAMILY[gives])
-        full = self._checker.full_type(call.arguments[0])
-        return full or ColumnType(_OF_FAMILY[self._checker.family(call.arguments[0])])
+        checker = self._checker
+        types = [result_type(each, checker.family(each), checker.declared) for each in call.arguments]
+        return aggregate_type(call.function, types)
 
     def _unwrapped(self, node: exp.Expression) -> tuple[exp.Expression | None, exp.Expression]:
         """Return the condition of FILTER, and the call itself."""

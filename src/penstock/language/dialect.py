@@ -84,9 +84,38 @@ class _Parser(SparkParser):
         start = self._curr.start
         return self._placed(super()._parse_table(*args, **kwargs), start)
 
+    def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:  # noqa: ANN401
+        """Record the offset of the keyword in each SELECT."""
+        first = self._curr
+        query = leftmost = super()._parse_select(*args, **kwargs)
+        if first.token_type == TokenType.SELECT:
+            while isinstance(leftmost, exp.SetOperation | exp.Subquery):
+                leftmost = leftmost.this
+            if isinstance(leftmost, exp.Select):
+                leftmost.meta.setdefault("select", first.start)
+        return query
+
+    def _parse_with(self, *args: Any, **kwargs: Any) -> exp.With | None:  # noqa: ANN401
+        start = self._curr.start
+        clause = super()._parse_with(*args, **kwargs)
+        self._placed(clause, start)
+        return clause
+
+    def parse_set_operation(self, *args: Any, **kwargs: Any) -> exp.SetOperation | None:  # noqa: ANN401
+        """Record the place of UNION, EXCEPT or INTERSECT."""
+        word = self._curr
+        made = super().parse_set_operation(*args, **kwargs)
+        if made is not None:
+            made.meta.update(word=(word.start, word.end + 1))
+        return made
+
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:  # noqa: ANN401
         start = self._curr.start
-        join = super()._parse_join(*args, **kwargs)
+        if self._curr.token_type == TokenType.COMMA and self._next.token_type == TokenType.L_PAREN:
+            self._advance()  # the parser would report errors inside of the subquery at the comma
+            join: exp.Join | None = self.expression(exp.Join(this=self._parse_table()))
+        else:
+            join = super()._parse_join(*args, **kwargs)
         if join is not None and self._prev.token_type == TokenType.ON:
             self.raise_error("Required condition", self._prev)
         self._placed(join, start)

@@ -49,9 +49,10 @@ class GroupChecker(Checker):
         super().__init__(text, items, span)
         self._types = types
 
-    def _declared(self, node: exp.Expression) -> ColumnType:
+    def declared(self, node: exp.Expression) -> ColumnType:
+        """Return the type of a column of FROM or of a group."""
         if not _is_of_group(node):
-            return super()._declared(node)
+            return super().declared(node)
         return ColumnType("TIMESTAMP") if node.name in WINDOW_NAMES else self._types[node.name]
 
 

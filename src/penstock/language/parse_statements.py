@@ -1,4 +1,4 @@
-"""Parser of statements, one function each; `select.py` parses the SELECT inside CREATE QUERY."""
+"""Parser of statements, one function each; `select.py` parses the query behind AS."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,11 +7,11 @@ from typing import Any
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import nearest
-from penstock.language.bind import bound_query
+from penstock.language.compose import bound_query, derived_stream
 from penstock.language.names import name_key
 from penstock.language.parse_columns import declared_columns
 from penstock.language.secrets import keep_secret
-from penstock.language.select import parsed_select
+from penstock.language.select import ParsedQuery, parsed_query
 from penstock.language.settings import checked_setting
 from penstock.language.source_options import STREAMS, TABLES, Kind, OptionError, checked_options
 from penstock.language.statements import Column, Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
@@ -32,14 +32,21 @@ def parsed_statement(tokens: Tokens, relations: Mapping[str, Relation]) -> State
     if word == "SET":
         return _setting(tokens)
     if word == "DROP":
-        tokens.expect("QUERY", "after DROP")
-        name, _ = tokens.name("a query")
-        tokens.expect_end()
-        return Drop(name, tokens.span)
+        return _drop(tokens)
     what = tokens.expect_one_of(("STREAM", "TABLE", "QUERY"), "after CREATE")
     if what == "QUERY":
         return _query(tokens, relations)
-    return _relation(tokens, stream=what == "STREAM")
+    return _relation(tokens, relations, stream=what == "STREAM")
+
+
+def _drop(tokens: Tokens) -> Drop:
+    if tokens.expect_one_of(("QUERY", "STREAM"), "after DROP") == "QUERY":
+        name, _ = tokens.name("a query")
+        tokens.expect_end()
+        return Drop(name, tokens.span)
+    name, _ = tokens.name("a stream")
+    tokens.expect_end()
+    return Drop(name, tokens.span, what="stream")
 
 
 def _setting(tokens: Tokens) -> Setting:
@@ -56,15 +63,28 @@ def _setting(tokens: Tokens) -> Setting:
 def _query(tokens: Tokens, relations: Mapping[str, Relation]) -> QueryDef:
     name, _ = tokens.name("a query")
     tokens.expect("AS", f"after CREATE QUERY {name}")
+    return bound_query(name, _parsed(tokens), relations, tokens.span)
+
+
+def _parsed(tokens: Tokens) -> ParsedQuery:
+    """Parse the query behind AS."""
     if tokens.done:
         tokens.fail("expected SELECT after AS, not the end of the statement")
-    return bound_query(name, parsed_select(tokens.rest()), relations, tokens.span)
+    return parsed_query(tokens.rest())
 
 
-def _relation(tokens: Tokens, *, stream: bool) -> StreamDef | TableDef:
+def _relation(tokens: Tokens, relations: Mapping[str, Relation], *, stream: bool) -> StreamDef | TableDef:
     word, kinds = ("stream", STREAMS) if stream else ("table", TABLES)
     name, span = tokens.name(f"a {word}")
+    if stream and tokens.took("AS"):
+        return derived_stream(name, _parsed(tokens), relations, span)
+    if tokens.word() == "AS":
+        tokens.fail(
+            "a stored table is read from files. CREATE STREAM has the results of a query: CREATE STREAM … AS"
+        )
     columns, spans = declared_columns(tokens, f"{word} {name}")
+    if tokens.word() == "AS":
+        tokens.fail(f"a derived stream has the columns of its SELECT: write CREATE STREAM {name} AS SELECT …")
     tokens.expect("FROM", f"after the columns of {word} {name}")
     source, source_span = tokens.name(f"a kind of {word}")
     kind = kinds.get(source.lower())

@@ -124,7 +124,7 @@ class Resolver:
         if isinstance(node, exp.Subquery | exp.Select | exp.SetOperation):
             while "start" not in node.meta and isinstance(node.parent, exp.Expression):
                 node = node.parent
-            self._fail("subqueries are not supported yet", node)
+            self._fail("a subquery can only be in FROM: join with FROM (SELECT …) AS x", node)
 
     def _column(self, column: exp.Column, scope: _Scope) -> exp.Expression:
         """Return the column of a name, or a field of it: aliases are tried before columns, as in Spark."""

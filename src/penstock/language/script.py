@@ -7,6 +7,7 @@ from typing import Any
 from unicodedata import normalize
 
 from penstock.errors import ScriptError, nearest
+from penstock.language.derived import derived_streams, read_by, reads
 from penstock.language.names import name_key
 from penstock.language.parse_statements import parsed_statement
 from penstock.language.statements import Drop, QueryDef, Relation, Setting, Statement, StreamDef, TableDef
@@ -66,11 +67,22 @@ class Script:
         """Streams and tables by `name_key`."""
         return {name_key(name): each for name, each in (*self.streams.items(), *self.tables.items())}
 
+    @property
+    def sources(self) -> dict[str, StreamDef]:
+        """The streams that are not derived."""
+        return {name: stream for name, stream in self.streams.items() if not stream.is_derived}
+
+    @property
+    def derived(self) -> dict[str, StreamDef]:
+        """The derived streams, those of subqueries, WITH and UNION included: each after those that it reads."""
+        read = (*self.streams.values(), *read_by(self.queries.values()))
+        return {stream.name: stream for stream in derived_streams(read)}
+
     def read_statements(self, text: str) -> Iterator[Statement]:
         """Read more statements, which may use what is already declared."""
         source = Text(text.removeprefix("\ufeff"), self.name)
         relations = self.relations
-        queries = {name_key(name) for name in self.queries}
+        queries = {name_key(name): query for name, query in self.queries.items()}
         folders = {folded(name): name for name in self.queries}
         for tokens in statements(source):
             statement = parsed_statement(tokens, relations)
@@ -82,13 +94,16 @@ class Script:
                 if name_key(statement.name) in queries:
                     source.fail(f"there is already a query {statement.name!r}", statement.span)
                 _check_folder(statement, folders, source)
-                queries.add(name_key(statement.name))
+                queries[name_key(statement.name)] = statement
                 folders[folded(statement.name)] = statement.name
+            elif isinstance(statement, Drop) and statement.what == "stream":
+                _check_unread(statement, relations, queries.values(), source)
+                del relations[name_key(statement.name)]
             elif isinstance(statement, Drop):
                 if name_key(statement.name) not in queries:
                     hint = nearest(name_key(statement.name), queries)
                     source.fail(f"there is no query {statement.name!r} to drop.{hint}", statement.span)
-                queries.remove(name_key(statement.name))
+                del queries[name_key(statement.name)]
                 folders.pop(folded(statement.name), None)
             yield statement
 
@@ -106,9 +121,10 @@ class Script:
                     queries[statement.name] = statement
                 case Setting():
                     settings[statement.name] = statement.value
+                case Drop(what="stream"):
+                    del streams[_spelled(statement.name, streams)]
                 case Drop():
-                    name = next(name for name in queries if name_key(name) == name_key(statement.name))
-                    del queries[name]
+                    del queries[_spelled(statement.name, queries)]
         return replace(self, streams=streams, tables=tables, queries=queries, settings=settings)
 
 
@@ -119,6 +135,34 @@ def folded(name: str) -> str:
     (True, False)
     """
     return normalize("NFD", normalize("NFD", name).casefold())
+
+
+def _spelled(name: str, names: Iterable[str]) -> str:
+    """Return a name as it was declared."""
+    return next(each for each in names if name_key(each) == name_key(name))
+
+
+def _check_unread(
+    drop: Drop, relations: Mapping[str, Relation], queries: Iterable[QueryDef], source: Text
+) -> None:
+    """Reject DROP STREAM unless nothing reads the stream, and it is derived."""
+    stream = relations.get(name_key(drop.name))
+    derived = [each for each in relations.values() if isinstance(each, StreamDef) and each.is_derived]
+    if stream is None:
+        hint = nearest(name_key(drop.name), [name_key(each.name) for each in derived])
+        source.fail(f"there is no stream {drop.name!r} to drop.{hint}", drop.span)
+    if not (isinstance(stream, StreamDef) and stream.is_derived):
+        kind = "has rows of its own" if isinstance(stream, StreamDef) else "is a stored table"
+        source.fail(f"{stream.name} {kind}: only derived streams can be dropped", drop.span)
+    readers = [
+        *(f"query {query.name}" for query in queries if reads((query,), stream.name)),
+        *(f"stream {each.name}" for each in derived if reads(each.branches, stream.name)),
+    ]
+    if readers:
+        source.fail(
+            f"stream {stream.name} cannot be dropped while it is read: {readers[0]} reads it: drop that first",
+            drop.span,
+        )
 
 
 def _check_folder(query: QueryDef, folders: Mapping[str, str], source: Text) -> None:

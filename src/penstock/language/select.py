@@ -1,4 +1,4 @@
-"""Parser of SELECT: takes windows out, lets sqlglot parse the rest, rejects unsupported clauses by name."""
+"""Parser of queries: takes windows out, lets sqlglot parse the rest, rejects unsupported clauses by name."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import nearest
 from penstock.language import functions
 from penstock.language.dialect import DIALECT
+from penstock.language.outline import SETS, Outline, SelectPlace
 from penstock.language.statements import WindowDef
 from penstock.language.text import Span, Text
 from penstock.language.tokens import Tokens, span_of
@@ -23,7 +24,6 @@ _FRAMES = 1100
 """Recursion depth allowed to the parser; each nested function call takes about 25."""
 
 REFUSED_CLAUSES = {
-    "with_": "WITH is not supported: subqueries are not implemented yet. Write one SELECT",
     "qualify": "QUALIFY is not supported: window functions are not implemented yet",
     "windows": "WINDOW is not supported: window functions are not implemented yet",
     "order": "ORDER BY is not supported: a continuous query has no end at which its rows could be sorted",
@@ -38,16 +38,12 @@ REFUSED_CLAUSES = {
     "sample": "TABLESAMPLE is not supported yet",
     "kind": "this form of SELECT is not supported",
 }
-KNOWN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct"}
-_AGGREGATING = {
-    TokenType.DISTINCT: "DISTINCT",
-    TokenType.GROUP_BY: "GROUP BY",
-    TokenType.HAVING: "HAVING",
-    TokenType.ROLLUP: "ROLLUP",
-    TokenType.CUBE: "CUBE",
-    TokenType.GROUPING_SETS: "GROUPING SETS",
+KNOWN_CLAUSES = {"with_", "expressions", "from_", "joins", "where", "group", "having", "distinct"}
+_BEFORE_SELECT = (TokenType.L_PAREN, TokenType.ALL)
+_NOT_FIRST = {
+    TokenType.FROM: "expected SELECT and its columns before FROM",
+    TokenType.VALUES: "VALUES is not supported: store constant rows with CREATE TABLE",
 }
-_SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _BEFORE_JSON = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
 _NOT_AFTER_COMMA = (
     TokenType.ALIAS,
@@ -63,18 +59,56 @@ _NOT_AFTER_COMMA = (
 
 @dataclass(frozen=True)
 class Parsed:
-    """A SELECT as a tree, and its windows by the offset of their stream's name."""
+    """One SELECT as a tree, and all windows of its statement by the offset of the token before each."""
 
     text: Text
     tree: exp.Select
     windows: Mapping[int, tuple[WindowDef, Span]]
-    sql: str
+    closing: Mapping[int, int]
+    """The offset of each closing parenthesis, by that of the opening one."""
+    span: Span
     clauses: Mapping[str, Span]
     """The places of DISTINCT, GROUP BY, ROLLUP, CUBE, GROUPING SETS and HAVING."""
 
+    @property
+    def sql(self) -> str:
+        """The SELECT as it is written."""
+        return self.text.content[self.span.start : self.span.stop]
 
-def parsed_select(tokens: Tokens) -> Parsed:
-    """Parse the tokens of a SELECT."""
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """A query as a tree: one SELECT, or several with UNION between them; WITH and subqueries are in the tree."""
+
+    text: Text
+    tree: exp.Select | exp.SetOperation | exp.Subquery
+    windows: Mapping[int, tuple[WindowDef, Span]]
+    outline: Outline
+    span: Span
+
+    @property
+    def sql(self) -> str:
+        """The query as it is written."""
+        return self.text.content[self.span.start : self.span.stop]
+
+    def select(self, tree: exp.Select) -> Parsed:
+        """Return one SELECT of the query; fail if it has a clause that is not supported."""
+        place = self.outline.selects.get(tree.meta.get("select", -1))
+        if place is None:
+            self.text.fail("expected SELECT and its columns", self.span)
+        for clause, value in tree.args.items():
+            if value and clause not in KNOWN_CLAUSES:
+                self.refuse(clause, place)
+        return Parsed(self.text, tree, self.windows, self.outline.closing, place.span, place.clauses)
+
+    def refuse(self, clause: str, place: SelectPlace) -> NoReturn:
+        """Fail at a clause of a SELECT that is not supported."""
+        message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is not supported yet")
+        self.text.fail(message, _clause_span(place, message))
+
+
+def parsed_query(tokens: Tokens) -> ParsedQuery:
+    """Parse the tokens of a query."""
     text = tokens.text
     _check_start(tokens)
     kept, windows = cut_windows(tokens)
@@ -89,15 +123,29 @@ def parsed_select(tokens: Tokens) -> Parsed:
     except (ValueError, LookupError, AttributeError, TypeError):  # raised inside sqlglot
         text.fail("expected SQL, but a part of this cannot be read", tokens.span)
     tree = trees[0]
-    if len(trees) != 1 or not isinstance(tree, exp.Select):
-        word = next((token for token in kept if token.token_type in _SETS), kept[0])
+    if len(trees) != 1 or not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
+        word = next((token for token in kept if token.token_type in SETS), kept[0])
+        if word.token_type in (TokenType.L_PAREN, TokenType.WITH):
+            text.fail("expected a SELECT in this query", span_of(word))
         text.fail(f"{word.text.upper()} is not supported: a query is one SELECT … FROM … WHERE …", span_of(word))
-    for clause, value in tree.args.items():
-        if value and clause not in KNOWN_CLAUSES:
-            message = REFUSED_CLAUSES.get(clause, f"{clause.strip('_').upper()} is not supported yet")
-            text.fail(message, _clause_span(tokens, message))
-    span = tokens.span
-    return Parsed(text, tree, windows, text.content[span.start : span.stop], _clauses(kept))
+    outline = Outline(kept)
+    _check_windows(text, tree, windows, outline)
+    return ParsedQuery(text, tree, windows, outline, tokens.span)
+
+
+def _check_windows(
+    text: Text, tree: exp.Expression, windows: Mapping[int, tuple[WindowDef, Span]], outline: Outline
+) -> None:
+    """Reject windows that follow neither a name nor a subquery in FROM."""
+    if not windows:
+        return
+    places = {table.this.meta.get("start") for table in tree.find_all(exp.Table)}
+    for query in tree.find_all(exp.Subquery):
+        if isinstance(query.parent, exp.From | exp.Join):
+            places.add(outline.closing.get(query.meta.get("start", -1)))
+    for start, (_, span) in windows.items():
+        if start not in places:
+            text.fail("a window must follow the name of a stream in FROM: packets [ROWS 100] AS p", span)
 
 
 @contextmanager
@@ -116,14 +164,10 @@ def _room_to_recurse() -> Iterator[None]:
 
 def _check_start(tokens: Tokens) -> None:
     word = tokens.word()
-    if word == "WITH":
-        tokens.fail(REFUSED_CLAUSES["with_"])
     if word == "VALUES":
         tokens.fail("VALUES is not supported: a query reads streams. Store constant rows with CREATE TABLE")
-    if word != "SELECT":
+    if word not in ("SELECT", "WITH", "("):
         tokens.fail(f"expected SELECT after AS, not {tokens.seen()}")
-    if len(tokens.tokens) > 1 and tokens.tokens[1].token_type == TokenType.ALIAS:
-        tokens.text.fail("expected a column between SELECT and AS", span_of(tokens.tokens[1]))
 
 
 def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
@@ -131,6 +175,10 @@ def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
     for place, token in enumerate(tokens, start=1):
         if token.token_type == TokenType.COLON:
             _check_colon(text, tokens, place - 1)
+        if [each.token_type for each in tokens[place - 1 : place + 1]] == [TokenType.SELECT, TokenType.ALIAS]:
+            text.fail("expected a column between SELECT and AS", span_of(tokens[place]))
+        if token.token_type in _NOT_FIRST:
+            _check_first(text, tokens, place - 1)
         if token.token_type == TokenType.PIPE_GT:
             text.fail("|> is not supported: a query is one SELECT … FROM … WHERE …", span_of(token))
         if token.token_type == TokenType.DCOLON and text.content[token.start] != ":":
@@ -142,6 +190,15 @@ def _check_signs(text: Text, tokens: Sequence[Token]) -> None:
             place == len(tokens) or tokens[place].token_type in _NOT_AFTER_COMMA
         ):
             text.fail("something is missing after this comma", span_of(token))
+
+
+def _check_first(text: Text, tokens: Sequence[Token], place: int) -> None:
+    """Reject FROM or VALUES where a query begins; sqlglot reads ``(FROM s)`` as ``(SELECT * FROM s)``."""
+    before, function = (tokens[place - back] if place >= back else None for back in (1, 2))
+    if before is None or before.token_type not in _BEFORE_SELECT:
+        return
+    if function is None or function.text.upper() != "TRIM":  # trim(FROM s)
+        text.fail(_NOT_FIRST[tokens[place].token_type], span_of(tokens[place]))
 
 
 def _check_colon(text: Text, tokens: Sequence[Token], place: int) -> None:
@@ -192,28 +249,17 @@ def conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
             yield node
 
 
-def _clauses(tokens: Sequence[Token]) -> dict[str, Span]:
-    """Return the places of keywords that are not inside parentheses."""
-    found: dict[str, Span] = {}
-    depth = 0
-    for token in tokens:
-        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-        if depth == 0 and token.token_type in _AGGREGATING:
-            found.setdefault(_AGGREGATING[token.token_type], span_of(token))
-    return found
-
-
-def _clause_span(tokens: Tokens, message: str) -> Span:
-    """Return the place of the keywords with which the message about a clause begins, or the whole query."""
-    words = message.split(" is not supported")[0]
-    for token in reversed(tokens.tokens):
+def _clause_span(place: SelectPlace, message: str) -> Span:
+    """Return the place of the keywords with which the message about a clause begins, or the whole SELECT."""
+    words = message.split(" is ")[0]
+    for token in reversed(place.tokens):
         plain = token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
         said = " ".join(token.text.upper().split()) if plain else ""
         if said == words or (said == "FETCH" and words == "LIMIT"):
             return span_of(token)
         if token.token_type == TokenType.HINT and message == REFUSED_CLAUSES["hint"]:
             return span_of(token)
-    return tokens.span
+    return place.span
 
 
 def _fail_parse(text: Text, error: ParseError, otherwise: Span) -> NoReturn:

@@ -69,6 +69,11 @@ class StreamDef(Relation):
         return bool(self.branches)
 
     @property
+    def time_column(self) -> str | None:
+        """The column that holds the event time, if there is one; results have a time that is no column."""
+        return None if self.is_derived else super().time_column
+
+    @property
     def timestamp(self) -> str | None:
         """The column that holds the event time, if there is one."""
         return self.options.get("timestamp")

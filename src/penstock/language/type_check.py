@@ -76,7 +76,7 @@ class Checker(Fitting):
     def _column(self, node: exp.Expression) -> Family:
         if isinstance(node, exp.Identifier) and node.name not in self._variables:
             self._fail_unknown(node)
-        return self._declared(node).family
+        return self.declared(node).family
 
     def _bracket(self, node: exp.Expression) -> Family:
         """Check a part of an array, a map or a struct; a field is also a part."""
@@ -211,7 +211,7 @@ class Checker(Fitting):
 
     def _in(self, node: exp.Expression) -> Family:
         if any(node.args.get(each) is not None for each in ("query", "unnest", "field")):
-            self._fail("IN must be followed by values in parentheses; subqueries are not supported yet", node)
+            self._fail("IN must be followed by values in parentheses; a subquery can only be in FROM", node)
         if not node.expressions:
             self._fail("IN needs a value in its parentheses", node)
         self._expect_brackets(node.this)

@@ -43,9 +43,10 @@ class Fitting(ABC):
 
     def full_type(self, node: exp.Expression) -> ColumnType | None:
         """Return the type of an expression if it follows from declarations alone, as for nested values."""
-        return full_type(node, self._declared)
+        return full_type(node, self.declared)
 
-    def _declared(self, node: exp.Expression) -> ColumnType:
+    def declared(self, node: exp.Expression) -> ColumnType:
+        """Return the type of a column, or of the variable of a lambda."""
         if isinstance(node, exp.Identifier):
             return self._variables[node.name]
         column = self._items[int(node.args["table"].name[1:])].relation.column(node.this.name)

@@ -45,7 +45,11 @@ def is_decimal(precision: int, scale: int = 0) -> bool:
     return 1 <= precision <= MOST_DIGITS and 0 <= scale <= precision
 
 
+SOME_NUMBER, SOME_TIME = "NUMBER", "TIME"
+"""Types of result columns of which the language knows only the family."""
+
 _FAMILIES: dict[str, Family] = {
+    SOME_TIME: "time",
     "BOOLEAN": "truth",
     "STRING": "text",
     "DATE": "time",
@@ -108,6 +112,11 @@ class ColumnType:
     def family(self) -> Family:
         """The type family, which says what may be done with it."""
         return _FAMILIES.get(self.name.split("<")[0], "number")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is a type of Spark; only its family is known of some result columns of derived streams."""
+        return self.name not in (SOME_NUMBER, SOME_TIME)
 
     @property
     def is_nested(self) -> bool:

@@ -1,4 +1,4 @@
-"""Windows behind the names of streams, which SQL does not have: ``[RANGE 5 SECONDS]``, ``[ROWS 100 SLIDE 10]``."""
+"""Windows behind streams in FROM, which SQL does not have: ``[RANGE 5 SECONDS]``, ``[ROWS 100 SLIDE 10]``."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,10 @@ _CLAUSES = (TokenType.SELECT, TokenType.FROM, TokenType.JOIN, TokenType.ON, Toke
 
 
 def cut_windows(tokens: Tokens) -> tuple[list[Token], dict[int, tuple[WindowDef, Span]]]:
-    """Take out every window; return the other tokens, and windows by the offset of their stream's name."""
+    """Take out every window; return the other tokens, and windows by the offset of the token before each.
+
+    That is the name of a stream, or the parenthesis that closes a subquery.
+    """
     if all(token.token_type != TokenType.L_BRACKET for token in tokens.tokens):
         return list(tokens.tokens), {}
     kept: list[Token] = []
@@ -57,11 +60,13 @@ def _begins_window(before: Sequence[Token], rest: Tokens) -> bool:
     behind = rest.tokens[rest.place + 1] if rest.place + 1 < len(rest.tokens) else None
     if behind is not None and behind.token_type in (TokenType.NUMBER, TokenType.STRING, TokenType.VAR):
         return True
-    words = [token.token_type for token in before]
-    clauses = [
-        each for place, each in enumerate(words) if each in _CLAUSES and words[place - 1] != TokenType.DISTINCT
-    ]
-    return clauses[-1:] in ([TokenType.FROM], [TokenType.JOIN])
+    depth = 0
+    for place, token in reversed(tuple(enumerate(before))):
+        kind = token.token_type
+        depth = max(0, depth + (kind == TokenType.R_PAREN) - (kind == TokenType.L_PAREN))  # skip subqueries
+        if depth == 0 and kind in _CLAUSES and before[place - 1].token_type != TokenType.DISTINCT:
+            return kind in (TokenType.FROM, TokenType.JOIN)
+    return False
 
 
 def _window(rest: Tokens) -> WindowDef:

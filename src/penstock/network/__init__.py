@@ -6,7 +6,8 @@ from penstock.network.graph import Path
 from penstock.network.joins import semijoin_average
 from penstock.network.network import Network
 from penstock.network.numbers import Number, checked, exact
-from penstock.network.operator import Edge, Operator, Query, Stream, Window
+from penstock.network.operator import Edge, Operator, Query, SlidingWindow, Stream, Window
+from penstock.network.panes import Panes
 from penstock.network.segments import Segment
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "NetworkBuilder",
     "Number",
     "Operator",
+    "Panes",
     "Path",
     "ProgressChart",
     "Query",
     "Segment",
+    "SlidingWindow",
     "Stream",
     "Window",
     "checked",

@@ -1,12 +1,14 @@
 """`NetworkBuilder`: builds a network from streams, operators, joins and queries, by name."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from penstock.errors import NetworkError
+from penstock.network.aggregates import merged, windowed_aggregate
 from penstock.network.checks import check_inputs, check_root
 from penstock.network.network import Network
 from penstock.network.numbers import Number
-from penstock.network.operator import Kind, Operator, Query, Stream, Window, listed
+from penstock.network.operator import Kind, Operator, Query, SlidingWindow, Stream, Window, listed
 
 
 class NetworkBuilder:
@@ -77,6 +79,50 @@ class NetworkBuilder:
         inputs = listed(sources, f"the inputs of operator {name!r}")
         held = listed(windows, f"the windows of operator {name!r}")
         return self._add(Operator(name, inputs, cost, selectivity, "join", size, held, expression))
+
+    def aggregate(
+        self,
+        name: str,
+        source: str,
+        *,
+        cost: Number,
+        window: SlidingWindow,
+        close_cost: Number,
+        groups: int = 1,
+        by: str = "",
+        having: Number = 1,
+        size: Number | None = None,
+        result_size: Number | None = None,
+    ) -> str:
+        """Add an aggregate over windows and return its name, which is that of the operator that makes its results.
+
+        `cost` is per tuple, `close_cost` per partial row of a window when it closes. `groups` is the number of
+        distinct keys. Aggregates of one source and kind of window with the same `by` and `groups` share their
+        partial rows, which have this `size`. `having` is the share of results that pass a selection above, which
+        costs as much as a partial row.
+
+        >>> build = NetworkBuilder()
+        >>> packets = build.stream("packets", rate=100)
+        >>> window = SlidingWindow("range", 10, slide=2)
+        >>> root = build.aggregate("talkers", packets, cost=1e-4, window=window, close_cost=1e-5, groups=50)
+        >>> build.query("q", root)
+        >>> [(each.name, round(float(each.selectivity), 4)) for each in build.build().operators]
+        [('talkers.partial', 0.2454), ('talkers', 1.0187)]
+        """
+        partial, close, select = windowed_aggregate(
+            name, source, cost=cost, window=window, groups=groups, by=by, close_cost=close_cost, having=having,
+            size=size, result_size=result_size,
+        )  # fmt: skip
+        known = self._operators.get(self._same.get(partial.identity, ""))
+        below = merged(partial, known, name)
+        new = [partial] if below is partial else []
+        new += [replace(close, inputs=(below.name,)), *([select] if select else [])]
+        for operator in new:
+            self._check_new(operator.name)
+        check_inputs(partial, self._names)
+        for operator in new:
+            self._add(operator)
+        return new[-1].name
 
     def query(self, name: str, root: str) -> None:
         """Register a query whose result is the output of `root`."""

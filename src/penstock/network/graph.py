@@ -115,8 +115,8 @@ class Graph:
         return _grouped((edge.target, edge) for edge in self.edges)
 
     def is_barrier(self, edge: Edge) -> bool:
-        """Whether no run passes a queue: what waits there is not what the operator below makes, but windows."""
-        return self.operator_by_name[edge.target].kind == "close"
+        """Whether no run passes a queue: windows wait there until they close, or rows until earlier ones came."""
+        return self.operator_by_name[edge.target].kind in ("close", "order")
 
     @cached_property
     def queries_at(self) -> Mapping[str, tuple[str, ...]]:

@@ -7,19 +7,25 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from penstock.errors import NetworkError
+from penstock.network.aggregates import WindowWork, all_window_work, check_rows, derived
 from penstock.network.charts import EnvelopeSegment, ProgressChart
 from penstock.network.checks import bottom_up, check_types, check_unique
 from penstock.network.graph import Graph, Path
 from penstock.network.joins import Rates, fanouts, output_rates
+from penstock.network.merging import merged_operators, merged_streams
 from penstock.network.numbers import Number, checked, exact
 from penstock.network.operator import Edge, Kind, Operator, Query, Stream, Window, listed
+from penstock.network.panes import Panes, all_panes
 from penstock.network.segments import Segment, first_run_and_rest, pruned, rising_runs
 from penstock.network.sharing import SharedSet
 
 SIMILAR = Fraction(3, 4)
 """γ of JC03's simplified segments (§3.3)."""
 
-UNWEIGHED = ("rates", "fanout", "costs", "sizes", "onward", "ideal_times", "envelope_segment_at")
+UNWEIGHED = (
+    *("rates", "fanout", "costs", "sizes", "window_work", "items"),
+    *("onward", "ideal_times", "envelope_segment_at"),
+)
 """Cached properties that depend on measures, but not on the weights of queries."""
 
 
@@ -39,6 +45,11 @@ class Network(Graph):
     >>> net.S(path), net.C(path), net.T("q2")
     (0.33, 2.0, 2.0)
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rows(self.operators, self.streams, self.panes)
+        object.__setattr__(self, "operators", derived(self.streams, self.operators, self.panes))
 
     @classmethod
     def chains(
@@ -100,8 +111,8 @@ class Network(Graph):
         new_streams = listed(streams, "the new streams")
         check_types(new_streams, Stream)
         return type(self)(
-            _merged_streams(self.streams, new_streams),
-            _merged_operators(self.operators, added),
+            merged_streams(self.streams, new_streams),
+            merged_operators(self.operators, added),
             (*self.queries, Query(query, names.get(root, root))),
         )
 
@@ -137,7 +148,12 @@ class Network(Graph):
             self.query(name)
         streams = (replace(s, rate=rates[s.name]) if s.name in rates else s for s in self.streams)
         operators = (
-            replace(op, cost=costs.get(op.name, op.cost), selectivity=selectivities.get(op.name, op.selectivity))
+            replace(
+                op,
+                cost=costs.get(op.name, op.cost),
+                selectivity=selectivities.get(op.name, op.selectivity),
+                derived=op.derived and op.name not in selectivities,
+            )
             if op.name in costs or op.name in selectivities
             else op
             for op in self.operators
@@ -170,7 +186,10 @@ class Network(Graph):
         return other
 
     def exact(self) -> Self:
-        """Return the same network in fractions: 0.2 becomes one fifth, and sums have no rounding errors."""
+        """Return the same network in fractions: 0.2 becomes one fifth, and sums have no rounding errors.
+
+        Derived selectivities become given ones.
+        """
         streams = (
             replace(s, size=exact(s.size), rate=None if s.rate is None else exact(s.rate)) for s in self.streams
         )
@@ -179,6 +198,7 @@ class Network(Graph):
                 op,
                 cost=tuple(map(exact, op.cost)) if isinstance(op.cost, tuple) else exact(op.cost),
                 selectivity=exact(op.selectivity),
+                derived=False,
                 size=None if op.size is None else exact(op.size),
                 windows=tuple(Window(window.kind, exact(window.size)) for window in op.windows),
             )
@@ -209,8 +229,12 @@ class Network(Graph):
 
     @cached_property
     def costs(self) -> Mapping[Edge, Number]:
-        """For every queue, the time of its operator per waiting tuple."""
-        return {edge: self.operator_by_name[edge.target].costs[edge.port] for edge in self.edges}
+        """For every queue, the time of its operator per tuple of the input; for a close, in all its windows."""
+        costs = {edge: self.operator_by_name[edge.target].costs[edge.port] for edge in self.edges}
+        for name, panes in self.panes.items():
+            for reader in panes.readers:
+                costs[Edge(name, reader, 0)] *= panes.merges(reader)
+        return costs
 
     @property
     def load(self) -> Number | None:
@@ -249,18 +273,45 @@ class Network(Graph):
         weighted = [weight * sizes[source] for weight, source in zip(weights, operator.inputs, strict=True)]
         return sum(weighted) / sum(weights)
 
+    # Aggregates over windows --------------------------------------------------------------------------------
+
+    @cached_property
+    def panes(self) -> Mapping[str, Panes]:
+        """The panes of every aggregate whose windows are known."""
+        return all_panes(self.operators, self.queries)
+
+    @cached_property
+    def window_work(self) -> Mapping[Edge, WindowWork]:
+        """For every queue of closed windows, the partial rows that a window and a slide have."""
+        return all_window_work(self.streams, self.operators, self.rates, self.panes) if self.panes else {}
+
+    @cached_property
+    def items(self) -> Mapping[Edge, Number]:
+        """For every queue of closed windows, the partial rows that a window stands for: those of a slide."""
+        return {edge: work.per_slide for edge, work in self.window_work.items()}
+
     # SCLP08 §2 and §5 ---------------------------------------------------------------------------------------
 
     @cached_property
     def onward(self) -> Mapping[Path, Onward]:
-        """S, C and the ideal time of every path from a queue to a root."""
+        """S, C and the ideal time of every path from a queue to a root, for one item of that queue."""
         found: dict[Path, Onward] = {}
         for edge in reversed(self.edges):
             cost, made = self.costs[edge], self.fanout[edge]
+            alone = self._alone(edge)
             for path in self.suffixes[edge]:
                 rest = found[Path(path.query, path.edges[1:])] if len(path.edges) > 1 else Onward(1, 0, 0)
-                found[path] = Onward(made * rest.S, cost + made * rest.C, cost + rest.ideal)
+                found[path] = Onward(made * rest.S, cost + made * rest.C, alone + rest.ideal)
+        for edge, items in self.items.items():
+            for path in self.suffixes[edge]:
+                S, C, ideal = found[path]
+                found[path] = Onward(items * S, items * C, ideal)
         return found
+
+    def _alone(self, edge: Edge) -> Number:
+        """Return the time of an operator for one item of its queue: a tuple, or a window with its partial rows."""
+        operator, work = self.operator_by_name[edge.target], self.window_work.get(edge)
+        return operator.costs[edge.port] * (1 if work is None else work.rows)
 
     def S(self, path: Path) -> Number:
         """Return the global selectivity: results for one tuple at the path's first queue."""
@@ -276,7 +327,10 @@ class Network(Graph):
         return self.onward[path]
 
     def T(self, query: str) -> Number:
-        """Return the ideal processing time of a result: measured, or each operator once, joins once per input."""
+        """Return the ideal processing time of a result: measured, or each operator once, joins once per input.
+
+        That of an aggregate begins when its window ends: what was done before is not counted.
+        """
         found = self.query(query)
         return self.ideal_times[found.root] if found.ideal is None else found.ideal
 
@@ -287,20 +341,23 @@ class Network(Graph):
         for operator in self.operators:
             below = sum(ideal[source] for source in operator.inputs)
             ideal[operator.name] = below + sum(operator.costs)
+            if operator.series is not None:
+                ideal[operator.name] = self._alone(*self.in_edges[operator.name])
         return ideal
 
     def shared_set(self, paths: Iterable[Path] = ()) -> SharedSet:
         """Return `paths` as a set that is executed as one, with shared operators counted once (SCLP08 §7)."""
-        taken = SharedSet(self.fanout, self.costs)
+        taken = SharedSet(self.fanout, self.costs, self.items)
         for path in paths:
             taken.add(path)
         return taken
 
     def time(self, path: Path, start: int = 0, stop: int | None = None) -> Number:
-        """Return the expected time of one tuple in operators `start` up to `stop` of the path: c + s c' + …"""
+        """Return the expected time of one item in operators `start` up to `stop` of the path: c + s c' + …"""
         total: Number = 0
-        made: Number = 1
-        for edge in path.edges[start:stop]:
+        edges = path.edges[start:stop]
+        made = self.items.get(edges[0], 1) if edges else 1
+        for edge in edges:
             total += made * self.costs[edge]
             made *= self.fanout[edge]
         return total
@@ -316,23 +373,26 @@ class Network(Graph):
         return self.capacity(path) * self.sizes[path.source]
 
     def released(self, path: Path, start: int = 0, stop: int | None = None) -> Number:
-        """Return the memory one tuple frees by passing operators `start` up to `stop` of the path.
+        """Return the memory one item frees by passing operators `start` up to `stop` of the path.
 
         The root's output leaves at once, so a tuple that passes the root frees all of it (JC03 3.2, assumption 1).
         """
         self._own(path)
         edges = path.edges[start:stop]
-        entering = self.input_size(edges[0].target)
+        made = self.items.get(edges[0], 1)
+        entering = made * self.input_size(edges[0].target)
         if edges[-1] == path.edges[-1]:
             return entering
-        made: Number = 1
         for edge in edges:
             made *= self.fanout[edge]
         return entering - made * self.sizes[edges[-1].target]
 
     def releases(self, path: Path) -> tuple[Number, ...]:
         """Return the memory release capacity of each operator of the path, JC03 (2.1)."""
-        return tuple(self.released(path, i, i + 1) / self.costs[edge] for i, edge in enumerate(path.edges))
+        return tuple(
+            self.released(path, i, i + 1) / (self.items.get(edge, 1) * self.costs[edge])
+            for i, edge in enumerate(path.edges)
+        )
 
     def segments(self) -> tuple[Segment, ...]:
         """Return JC03's segments over all paths: consecutive operators of non-decreasing release, pruned."""
@@ -387,23 +447,3 @@ def _pair(pair: object, name: str) -> tuple[Number, Number]:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise NetworkError(f"operator {name!r} must be given as (cost, selectivity), not {pair!r}")
     return pair[0], pair[1]
-
-
-def _merged_operators(here: tuple[Operator, ...], new: Iterable[Operator]) -> tuple[Operator, ...]:
-    known = {operator.name: operator for operator in here}
-    for operator in new:
-        if known.setdefault(operator.name, operator).identity != operator.identity:
-            raise NetworkError(f"operator {operator.name!r} already exists and differs from the new one")
-    return tuple(known.values())
-
-
-def _merged_streams(here: tuple[Stream, ...], new: Iterable[Stream]) -> tuple[Stream, ...]:
-    """Return all streams; an existing one keeps its rate, which may have been measured, unless it has none."""
-    known = {stream.name: stream for stream in here}
-    for stream in new:
-        old = known.setdefault(stream.name, stream)
-        if old.size != stream.size:
-            raise NetworkError(f"stream {stream.name!r} already exists, with tuples of another size")
-        if old.rate is None:
-            known[stream.name] = stream
-    return tuple(known.values())

@@ -1,15 +1,22 @@
 """The parts of a network: streams, operators, windows, queues and queries. Each checks itself when built."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from penstock.errors import NetworkError
 from penstock.network.numbers import Number, checked
 
-Kind = Literal["select", "project", "lookup", "join", "aggregate", "close"]
+Kind = Literal["select", "project", "lookup", "join", "aggregate", "close", "order"]
 """``lookup`` joins a stream with a stored table; ``join`` joins streams with each other. ``aggregate`` makes
-partial aggregates of the rows of a pane; ``close`` merges those of a window when it closes."""
+partial aggregates of the rows of a pane; ``close`` merges those of a window when it closes. ``order`` puts the
+rows of a derived stream in the order of time."""
+
+NOT_GIVEN = cast(Number, None)
+"""The default of a number that follows from others."""
+
+MOST_GROUPS = 2**53
+"""The largest number of groups: above it, not every whole number is a float."""
 
 
 class Edge(NamedTuple):
@@ -34,6 +41,33 @@ class Window:
         if self.kind not in ("range", "rows"):
             raise NetworkError(f"a window is 'range' or 'rows', not {self.kind!r}")
         object.__setattr__(self, "size", checked(self.size, f"the size of a {self.kind} window", above=0))
+
+
+@dataclass(frozen=True)
+class SlidingWindow:
+    """The windows of an aggregate: [k·slide, k·slide + size) for k = 0, 1, …, in seconds or in tuples.
+
+    The default slide is the size: tumbling windows. A slide above the size leaves gaps.
+
+    >>> SlidingWindow("range", 10).slide
+    10
+    """
+
+    kind: Literal["range", "rows"]
+    size: Number
+    slide: Number = NOT_GIVEN
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("range", "rows"):
+            raise NetworkError(f"a sliding window is 'range' or 'rows', not {self.kind!r}")
+        if self.slide is None:
+            object.__setattr__(self, "slide", self.size)
+        for part in ("size", "slide"):
+            what = f"the {part} of a sliding {self.kind} window"
+            value = checked(getattr(self, part), what, above=0)
+            if self.kind == "rows" and value != int(value):
+                raise NetworkError(f"{what} is a whole number of rows, not {value}")
+            object.__setattr__(self, part, value)
 
 
 @dataclass(frozen=True)
@@ -62,20 +96,31 @@ class Operator:
     With `windows`, one for each input, it is a sliding-window join: a tuple is compared with every tuple in the
     windows of the other inputs, and `selectivity` is the share of combinations that pass. `size` is that of an
     output tuple; None means the size of the input. `expression` says what it computes, if known.
+
+    An operator of kind ``close`` with a `series` closes these windows. Its queue holds closed windows, and its
+    cost is per partial row of a window. The ``aggregate`` below it makes a partial row per pane and group, of
+    `groups` distinct keys (None: 1). If their selectivity is not given, it is `derived`: the network computes it.
     """
 
     name: str
     inputs: tuple[str, ...]
     cost: Number | tuple[Number, ...]
-    selectivity: Number = 1
+    selectivity: Number = NOT_GIVEN
+    """1, if it is neither given nor derived."""
     kind: Kind = "select"
     size: Number | None = None
     windows: tuple[Window, ...] = ()
     expression: str = ""
+    groups: int | None = None
+    series: SlidingWindow | None = None
+    derived: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name, "an operator")
         label = f"operator {self.name!r}"
+        if self.selectivity is None:
+            object.__setattr__(self, "selectivity", 1)
+            object.__setattr__(self, "derived", self.kind == "aggregate" or self.series is not None)
         object.__setattr__(self, "inputs", _names(self.inputs, label))
         object.__setattr__(self, "windows", listed(self.windows, f"the windows of {label}"))
         if not isinstance(self.expression, str):
@@ -100,7 +145,9 @@ class Operator:
         Operators are equal if they compute the same expression from the same inputs. Without an expression, all
         fields must be equal.
         """
-        return (self.kind, self.inputs, self.windows, self.expression) if self.expression else (self,)
+        if self.expression:
+            return self.kind, self.inputs, self.windows, self.expression, self.groups, self.series
+        return (replace(self, selectivity=1) if self.derived else self,)
 
     def _check_kind(self, label: str) -> None:
         if self.kind not in get_args(Kind):
@@ -109,13 +156,14 @@ class Operator:
             )
         if self.kind == "join" and len(self.inputs) < 2:
             raise NetworkError(f"{label} is a join and needs at least two inputs, not {len(self.inputs)}")
-        if self.kind != "join" and len(self.inputs) != 1:
+        if self.kind not in ("join", "order") and len(self.inputs) != 1:
             raise NetworkError(f"{label} is a {self.kind} and needs one input, not {len(self.inputs)}")
         if self.kind in ("select", "project", "aggregate") and self.selectivity > 1:
             raise NetworkError(
                 f"{label} is a {self.kind} and cannot have a selectivity above 1 ({self.selectivity}); "
                 "a join with a stored table is a 'lookup'"
             )
+        self._check_aggregate(label)
         if not all(isinstance(window, Window) for window in self.windows):
             raise NetworkError(f"the windows of {label} must be Window values, not {self.windows!r}")
         if self.windows and self.kind != "join":
@@ -124,6 +172,22 @@ class Operator:
             raise NetworkError(
                 f"{label} has {len(self.inputs)} inputs and {len(self.windows)} windows; every input needs one"
             )
+
+    def _check_aggregate(self, label: str) -> None:
+        if self.groups is not None:
+            if self.kind != "aggregate":
+                raise NetworkError(f"{label} is a {self.kind} and has no groups; an 'aggregate' has")
+            groups = checked(self.groups, f"the groups of {label}", at_least=1)
+            if groups != int(groups) or groups > MOST_GROUPS:
+                raise NetworkError(f"the groups of {label} are a whole number up to 2⁵³, not {self.groups}")
+            object.__setattr__(self, "groups", int(groups))
+        if self.series is not None:
+            if self.kind != "close":
+                raise NetworkError(f"{label} is a {self.kind} and closes no windows; a 'close' does")
+            if not isinstance(self.series, SlidingWindow):
+                raise NetworkError(f"the series of {label} must be a SlidingWindow, not {self.series!r}")
+        if self.derived and self.kind not in ("aggregate", "close"):
+            raise NetworkError(f"the selectivity of {label}, a {self.kind}, cannot be derived: give it")
 
 
 @dataclass(frozen=True)

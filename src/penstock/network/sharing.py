@@ -14,16 +14,19 @@ class SharedSet:
     point where they split; where they meet again, each has its own tuples.
     """
 
-    def __init__(self, fanout: Mapping[Edge, Number], costs: Mapping[Edge, Number]) -> None:
+    def __init__(
+        self, fanout: Mapping[Edge, Number], costs: Mapping[Edge, Number], items: Mapping[Edge, Number]
+    ) -> None:
         self._fanout = fanout
         self._costs = costs
+        self._items = items
         self._reached: set[tuple[Edge, ...]] = set()
         self.cost: Number = 0
 
     def cost_with(self, path: Path) -> Number:
         """Return the cost of the set with `path` added."""
         cost = self.cost
-        made: Number = 1
+        made = self._items.get(path.edges[0], 1)
         for stop, edge in enumerate(path.edges, start=1):
             if path.edges[:stop] not in self._reached:
                 cost += made * self._costs[edge]

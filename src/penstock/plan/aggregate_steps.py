@@ -27,6 +27,9 @@ PANE_SIZE = "__pane"
 VARIANTS = " variants"
 """Ends the name of the table of a group's variants, after the group's own."""
 
+NO_FIRST = -(2**63) + 1
+"""A beginning of a window that is before all others."""
+
 Names = Mapping[tuple[int, str], str]
 """The column for each place in FROM and name there."""
 
@@ -59,7 +62,11 @@ class AggregateSteps:
 
 
 def aggregate_steps(
-    aggregation: Aggregation, window: WindowDef, below: Names, constants: Constants | None
+    aggregation: Aggregation,
+    window: WindowDef,
+    below: Names,
+    constants: Constants | None,
+    first: int | None = None,
 ) -> AggregateSteps:
     """Return the steps of an aggregation over the windows of one stream, given the columns below it."""
 
@@ -78,7 +85,7 @@ def aggregate_steps(
     size = 0 if pane_column else window.pane
     steps: list[Aggregate | Close | Lookup | Select] = [
         Aggregate(distinct, window.kind, size, every, pane_column),
-        Close(distinct, every, None if constants else window, constants.table.name if constants else None),
+        Close(distinct, every, None if constants else window, constants.table.name if constants else None, first),
     ]
     names = {(GROUP, f"k{place}"): key.name for place, key in enumerate(keys)}
     names |= {(GROUP, f"a{place}"): call.name for place, call in enumerate(calls)}

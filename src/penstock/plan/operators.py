@@ -4,14 +4,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import gcd
 
-from penstock.language.statements import QueryDef
+from penstock.language.statements import QueryDef, Relation, StreamDef
 from penstock.network import Network, Operator, Stream, Window
 from penstock.plan.panes import panes_fit
-from penstock.plan.steps import Aggregate, Join, Lookup, Step
+from penstock.plan.steps import Aggregate, Join, Lookup, Order, Step
 from penstock.plan.translate import Steps
 
 # Assumptions about an operator until it is measured: seconds per row, rows out per row in.
-COSTS = {"select": 1e-6, "lookup": 3e-6, "project": 1e-6, "join": 10e-6, "aggregate": 2e-6, "close": 2e-6}
+COSTS = {
+    "select": 1e-6,
+    "lookup": 3e-6,
+    "project": 1e-6,
+    "join": 10e-6,
+    "aggregate": 2e-6,
+    "close": 2e-6,
+    "order": 1e-6,
+}
 SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0, "aggregate": 0.1, "close": 1.0}
 FANOUT = 1.0
 """Results per row of a join, until it is measured."""
@@ -41,14 +49,13 @@ class OperatorBuilder:
     @property
     def streams(self) -> tuple[Stream, ...]:
         """The streams that the queries read."""
-        return tuple(Stream(name, rate, self._sizes[name]) for name, rate in self._rates.items())
+        return tuple(Stream(name, self._rates[name], size) for name, size in self._sizes.items())
 
     def add(self, query: QueryDef, steps: Steps, members: int = 1) -> str:
         """Add the operators of a query that do not exist yet, and return its root."""
         self._members = members
         for item in query.streams:
-            self._rates[item.relation.name] = float(item.relation.options.get("rate", RATE))
-            self._sizes[item.relation.name] = item.relation.row_bytes
+            self._add_stream(item.relation)
         tops: list[str] = []
         paths: list[tuple[str, ...]] = []
         shares: list[float] = []
@@ -67,6 +74,22 @@ class OperatorBuilder:
         for name in self._chain(top, steps.tail):
             top = name
         return top
+
+    def derive(self, stream: StreamDef, branches: Iterable[Steps]) -> None:
+        """Add a derived stream and its branches, if it does not exist yet."""
+        if stream.name in self._selectivity:
+            return
+        roots = tuple(self.add(query, steps) for query, steps in zip(stream.branches, branches, strict=True))
+        names = tuple(tuple(output.name for output in query.outputs) for query in stream.branches)
+        step = Order(stream.name, stream.columns, names)
+        cost, size = COSTS["order"], stream.row_bytes
+        self._intern(Operator(stream.name, roots, cost, kind="order", size=size, expression=step.sql), step)
+
+    def _add_stream(self, relation: Relation) -> None:
+        """Add a stream that a query reads; a derived one is an operator already."""
+        self._rates[relation.name] = float(relation.options.get("rate", RATE))
+        if relation.name not in self._selectivity:
+            self._sizes[relation.name] = relation.row_bytes
 
     def _chain(self, below: str, steps: Iterable[Step]) -> Iterator[str]:
         for step in steps:

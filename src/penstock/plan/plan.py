@@ -9,9 +9,11 @@ from math import gcd
 from penstock.language.script import Script
 from penstock.language.statements import QueryDef
 from penstock.network import Edge, Network, Query
+from penstock.plan.aggregate_steps import NO_FIRST
+from penstock.plan.derived import Starts, derived_below, queries_below
 from penstock.plan.group import Group
 from penstock.plan.operators import OperatorBuilder
-from penstock.plan.steps import POSITION, Aggregate, Close, Columns, Join, Lookup, Step
+from penstock.plan.steps import POSITION, Aggregate, Close, Columns, Join, Lookup, Order, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
 
@@ -82,6 +84,7 @@ class Plan:
             group = members.get(query.name)
             whole = query if group is None else group.query
             if whole.name not in roots:
+                _derive(builder, whole, _NO_STARTS)
                 roots[whole.name] = Query(whole.name, builder.add(whole, steps_of(whole), _size(group)))
         network = Network(builder.streams, tuple(builder.operators), tuple(roots.values()))
         return cls(
@@ -114,33 +117,32 @@ class Plan:
     def _group_names(self) -> Mapping[str, str]:
         return {name: group.name for group in self.groups.values() for name in group.members}
 
-    def with_query(
-        self, query: QueryDef, starts: Mapping[str, int] | None = None, may_group: MayGroup = always
-    ) -> "Plan":
-        """Return the plan with one more query, which sees rows from `starts` on, by stream.
+    def with_query(self, query: QueryDef, starts: Starts | None = None, may_group: MayGroup = always) -> "Plan":
+        """Return the plan with one more query, which sees rows from `starts` on.
 
         If there is already a query of the same template, the two are not merged: the new query starts a group for
         all that follow, and the older one continues by itself.
         """
         found = template_of(query)
+        since_rows = starts.rows if starts else {}
         if found is None:
-            return self._with_steps(query, steps_of(query, starts))
+            return self._with_steps(query, steps_of(query, since_rows), 1, starts)
         template, values = found
         plan = replace(
             self, queries={**self.queries, query.name: query}, templates={**self.templates, query.name: found}
         )
-        since = _starts_of(template, starts or {})
+        since = _starts_of(template, since_rows)
         for group in self.groups.values():
             if group.template == template and group.starts == since and group.accepts(values):
                 return plan._with_group(group.with_member(query.name, values))
         alike = [others for other, others in self.templates.values() if other == template]
         if not alike or values in alike or not may_group(template):
-            return plan._with_steps(query, steps_of(query, starts))
+            return plan._with_steps(query, steps_of(query, since_rows), 1, starts)
         group = Group(f"group {self.used + 1}", template, {}, since).with_member(query.name, values)
-        return replace(plan, used=self.used + 1)._founding(group, steps_of(group.query, starts))
+        return replace(plan, used=self.used + 1)._founding(group, steps_of(group.query, since_rows), starts)
 
-    def _founding(self, group: Group, steps: Steps) -> "Plan":
-        plan = self._with_steps(group.query, steps, _size(group))
+    def _founding(self, group: Group, steps: Steps, starts: Starts | None = None) -> "Plan":
+        plan = self._with_steps(group.query, steps, _size(group), starts)
         return replace(plan, queries=self.queries, groups={**self.groups, group.name: group})
 
     def _with_group(self, group: Group) -> "Plan":
@@ -156,8 +158,9 @@ class Plan:
         assert isinstance(step, Aggregate)
         return replace(plan, steps={**self.steps, below: replace(step, pane=gcd(step.pane, group.pane))})
 
-    def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1) -> "Plan":
+    def _with_steps(self, query: QueryDef, steps: Steps, members: int = 1, starts: Starts | None = None) -> "Plan":
         builder = OperatorBuilder(self.network, self.used, self.steps)
+        _derive(builder, query, starts or _NO_STARTS)
         root = builder.add(query, steps, members)
         return replace(
             self,
@@ -251,10 +254,13 @@ class Plan:
             return "BIGINT"
         step = self.steps.get(node)
         if step is None:
-            relations = (item.relation for query in self.queries.values() for item in query.items)
+            below = queries_below(self.queries.values())
+            relations = (item.relation for query in below for item in query.items)
             found = next(each.column(column) for each in relations if each.name == node)
             assert found is not None
             return found.type.name
+        if isinstance(step, Order):
+            return next(each.type.name for each in step.columns if each.name == column)
         if isinstance(step, Lookup) and column in step.makes:
             found = step.table.column(step.makes[column])
             assert found is not None
@@ -287,6 +293,16 @@ def _starts_of(template: QueryTemplate, starts: Mapping[str, int]) -> tuple[tupl
     """Return from where on the windows of a template see rows; nothing if it has no windows."""
     streams = template.query.streams
     return tuple((item.relation.name, starts.get(item.relation.name, 0)) for item in streams) * (len(streams) > 1)
+
+
+_NO_STARTS = Starts()
+
+
+def _derive(builder: OperatorBuilder, query: QueryDef, starts: Starts) -> None:
+    """Add the derived streams that a query reads, as far as they do not exist."""
+    for stream in derived_below(query):
+        branches = ((branch, starts.windows.get(branch.name, NO_FIRST)) for branch in stream.branches)
+        builder.derive(stream, [steps_of(branch, starts.rows, None, first) for branch, first in branches])
 
 
 def _size(group: Group | None) -> int:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from penstock.network import Edge
 from penstock.plan.plan import Plan
-from penstock.plan.steps import Join
+from penstock.plan.steps import Join, Order
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,20 @@ def joins_from(plan: Plan, entry: Edge, through: Set[Edge]) -> Iterator[Edge]:
     for edge in _walk(plan, [entry], through):
         if isinstance(plan.steps[edge.target], Join):
             yield edge
+
+
+def own_operators(plan: Plan, query: str) -> set[str]:
+    """Return the operators of a query of the network, without those of the derived streams that it reads."""
+    if query not in plan.network.query_by_name:
+        return set()
+    pending, found = [plan.network.query(query).root], set()
+    while pending:
+        name = pending.pop()
+        step = plan.steps.get(name)
+        if step is not None and not isinstance(step, Order) and name not in found:
+            found.add(name)
+            pending += plan.network.operator(name).inputs
+    return found
 
 
 def leaving(plan: Plan, entries: Iterable[Edge], through: Set[Edge]) -> list[str]:

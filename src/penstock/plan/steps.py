@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from penstock.language.names import named
-from penstock.language.statements import TableDef, WindowDef
+from penstock.language.statements import Column, TableDef, WindowDef
 
 TIME, ARRIVAL = "__t", "__a"
 MEMBER = "__q"
@@ -80,11 +80,13 @@ class Lookup:
     table: TableDef
     prefix: str
     conditions: tuple[Condition, ...]
+    outer: bool = False
+    """Whether rows without a match stay, with NULL in the table's columns."""
 
     @property
     def sql(self) -> str:
         """The join as text."""
-        return f"JOIN {self.table.name} t ON {self.condition or 'true'}"
+        return f"{'LEFT ' * self.outer}JOIN {self.table.name} t ON {self.condition or 'true'}"
 
     @property
     def condition(self) -> str:
@@ -220,12 +222,15 @@ class Close:
     window: WindowDef | None
     """None for a group: each member has its own."""
     group: str | None = None
+    first: int | None = None
+    """Of a derived stream: the earliest beginning of a window that it has; None if queries decide."""
 
     @property
     def sql(self) -> str:
         """Windows and aggregates, as text."""
         windows = f"WINDOWS OF {self.group}" if self.window is None else str(self.window)
-        return f"{windows} {', '.join(call.sql for call in self.calls) or 'groups'}"
+        since = "" if self.first is None else f" FROM {self.first}"
+        return f"{windows} {', '.join(call.sql for call in self.calls) or 'groups'}{since}"
 
     @property
     def by_variant(self) -> bool:
@@ -236,6 +241,25 @@ class Close:
         """Return the columns of partial aggregates that it needs; `wanted` is ignored."""
         names = [*(key.name for key in self.keys), *(call.name for call in self.calls)]
         return (frozenset(names),)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A derived stream: the results of its branches in the order of time, each with a number."""
+
+    stream: str
+    columns: tuple[Column, ...]
+    branches: tuple[tuple[str, ...], ...]
+    """Of each branch, the names of its results, in the order of the columns."""
+
+    @property
+    def sql(self) -> str:
+        """The stream as text."""
+        return f"STREAM {self.stream}"
+
+    def reads(self, wanted: Columns) -> tuple[Columns, ...]:
+        """Return the columns of each branch: all, as equal times are ordered by them."""
+        return tuple(frozenset(names) for names in self.branches)
 
 
 @dataclass(frozen=True)
@@ -309,4 +333,4 @@ class Join:
         return tuple(taken[1:])
 
 
-Step = Select | Lookup | Project | Join | Aggregate | Close
+Step = Select | Lookup | Project | Join | Aggregate | Close | Order

@@ -97,7 +97,7 @@ def template_of(query: QueryDef) -> tuple[QueryTemplate, tuple[Value, ...]] | No
         aggregation=grouping.aggregation,
     )
     key = (
-        tuple((item.relation.name, _kind(item.window)) for item in query.items),
+        tuple((item.relation.name, _kind(item.window), _outer(item)) for item in query.items),
         tuple(part.text for part in conditions),
         grouping.key,
         tuple((output.name, part.text) for output, part in zip(query.outputs, outputs, strict=True)),
@@ -111,6 +111,11 @@ def template_of(query: QueryDef) -> tuple[QueryTemplate, tuple[Value, ...]] | No
 def _kind(window: WindowDef | None) -> object:
     """Return what is part of the template of a window: all of a join's, the kind of one of aggregates."""
     return window if window is None or window.slide is None else window.kind
+
+
+def _outer(item: FromItem) -> object:
+    """Return the ON of a LEFT JOIN as text; its constants are part of the template."""
+    return item.outer and tuple(DIALECT.generate(tree, comments=False) for tree in item.outer)
 
 
 @dataclass(frozen=True)

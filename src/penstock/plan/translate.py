@@ -39,15 +39,24 @@ class Steps:
 
 
 def steps_of(
-    query: QueryDef, starts: Mapping[str, int] | None = None, ends: Mapping[str, int] | None = None
+    query: QueryDef,
+    starts: Mapping[str, int] | None = None,
+    ends: Mapping[str, int] | None = None,
+    first_window: int | None = None,
 ) -> Steps:
-    """Return the steps of a query. It and its windows see rows from `starts` on and before `ends`, by stream."""
-    return _Translation(query, starts or {}, ends or {}).steps()
+    """Return the steps of a query. It and its windows see rows from `starts` on and before `ends`, by stream.
+
+    The aggregates of a derived stream begin with `first_window`.
+    """
+    return _Translation(query, starts or {}, ends or {}, first_window).steps()
 
 
 class _Translation:
-    def __init__(self, query: QueryDef, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
+    def __init__(
+        self, query: QueryDef, starts: Mapping[str, int], ends: Mapping[str, int], first_window: int | None
+    ) -> None:
         self.query = query
+        self.first_window = first_window
         self.starts, self.ends = starts, ends
         self.left = [(condition, places_in(condition)) for condition in query.conditions]
         self.chains = [
@@ -123,7 +132,7 @@ class _Translation:
             relation = self.query.items[self.constants].relation
             assert isinstance(relation, TableDef)
             constants = Constants(self.constants, relation, self._table_at(self.constants))
-        found = aggregate_steps(aggregation, _window(item), chain.names, constants)
+        found = aggregate_steps(aggregation, _window(item), chain.names, constants, self.first_window)
         chain.names = dict(found.names)
         return found.steps
 
@@ -145,7 +154,10 @@ class _Translation:
         while moved:
             moved = False
             for place in [each for each in self.tables if each != self.constants]:
-                chain = self._found_by(place, exp.EQ) or self._found_by(place, exp.Expression)
+                if self.query.items[place].outer is not None:
+                    chain = self._sufficient_for(place)
+                else:
+                    chain = self._found_by(place, exp.EQ) or self._found_by(place, exp.Expression)
                 if chain is not None:
                     self._look_up(chain, place)
                     self.tables.remove(place)
@@ -160,12 +172,18 @@ class _Translation:
                     return chain
         return None
 
+    def _sufficient_for(self, place: int) -> StreamSteps | None:
+        """Return the first stream whose columns are all that the ON of a LEFT JOIN reads."""
+        reads = frozenset().union(*map(places_in, self.query.items[place].outer or ())) - {place}
+        return next((chain for chain in self.chains if reads <= chain.reach), None)
+
     def _look_up(self, chain: StreamSteps, place: int) -> None:
         table = self._table_at(place)
         assert table is not None
         prefix = f"__{len(chain.reach) - 1}_"  # the same in every query that shares what is below
         reach = chain.reach | {place}
-        conditions = self._take(lambda places: place in places and places <= reach)
+        outer = self.query.items[place].outer
+        conditions = outer or self._take(lambda places: place in places and places <= reach)
 
         def rename(where: int, name: str) -> tuple[str, str]:
             return ("t", name) if where == place else ("s", chain.names[where, name])
@@ -177,9 +195,11 @@ class _Translation:
             replace(each, columns=frozenset(name[2:] for name in each.columns if name.startswith("s.")))
             for each in found
         )
-        chain.steps.append(Lookup(table, prefix, found))
+        chain.steps.append(Lookup(table, prefix, found, outer=outer is not None))
         chain.names |= {(place, column.name): f"{prefix}{column.name}" for column in table.columns}
         chain.reach.add(place)
+        if outer is not None:
+            self._select(chain, self._take(lambda places: place in places and places <= reach))
 
     def _bounds(self, tree: exp.Expression, rename: Rename) -> tuple[Bound, ...]:
         """Return the constants of a group that a condition sets as limits of a column."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from penstock.plan.derived import Starts
 from penstock.runtime.query_state import QueryState
 
 Kind = Literal["create", "drop", "forget", "stop", "ended", "set"]
@@ -27,32 +28,31 @@ class Change:
     reason: str = ""
     value: Any = None
     """Of a setting."""
-    window: int | None = None
-    """Of a query with aggregates: its first window, or the one at which it ends."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Of queries with aggregates, and of branches of derived streams: the first window, or that of the end."""
 
     @classmethod
     def created(cls, query: QueryState) -> Self:
         """Return the creation of a query."""
-        return cls(
-            "create",
-            query.name,
-            query.definition.sql,
-            query.starts,
-            dropped=query.dropped_before,
-            window=query.first_window,
-        )
+        sql, since, dropped = query.definition.sql, query.since, query.dropped_before
+        return cls("create", query.name, sql, since.rows, dropped=dropped, windows=since.windows)
 
     @classmethod
     def dropped_query(cls, query: QueryState) -> Self:
         """Return the end of a query by DROP QUERY."""
-        ends, until = query.ends or {}, query.dropped_until or {}
-        return cls("drop", query.name, ends=ends, dropped=until, window=query.end_window)
+        ends, until, windows = _end(query)
+        return cls("drop", query.name, ends=ends, dropped=until, windows=windows)
 
     @classmethod
     def stopped(cls, query: QueryState) -> Self:
         """Return the end of a query that failed."""
-        ends, until = query.ends or {}, query.dropped_until or {}
-        return cls("stop", query.name, ends=ends, dropped=until, reason=query.reason, window=query.end_window)
+        ends, until, windows = _end(query)
+        return cls("stop", query.name, ends=ends, dropped=until, reason=query.reason, windows=windows)
+
+    @property
+    def since(self) -> Starts:
+        """Of a created query: where it began."""
+        return Starts(dict(self.starts), dict(self.windows))
 
     @property
     def key(self) -> str:
@@ -68,5 +68,10 @@ class Change:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it, without what is empty."""
-        found = {name: value for name, value in asdict(self).items() if value or name == "value"}
-        return found if self.window is None else {**found, "window": self.window}
+        return {name: value for name, value in asdict(self).items() if value or name == "value"}
+
+
+def _end(query: QueryState) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return where a query ended: rows, dropped rows, windows."""
+    windows = {} if query.end_window is None else {query.name: query.end_window}
+    return query.ends or {}, query.dropped_until or {}, windows

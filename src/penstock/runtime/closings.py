@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from penstock.language.statements import QueryDef, WindowDef
 from penstock.network import Edge
 from penstock.plan.columns import Micros, numbers
+from penstock.plan.reach import own_operators
 from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Close, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.pane_log import Panes
@@ -60,7 +61,8 @@ def close_windows(state: RuntimeState, now_us: int) -> bool:
         assert isinstance(aggregate, Aggregate)
         log = stream_below(state, edge.source)
         log.notice_watermark(now_us)
-        high = closed_until(state, log, edge.source, aggregate.by)
+        watermark = _watermark_now(state, log, now_us)
+        high = closed_until(state, edge.source, aggregate.by, watermark)
         before = state.closed[edge.target]
         if high == -math.inf or (before is not None and high <= before):
             continue
@@ -71,11 +73,14 @@ def close_windows(state: RuntimeState, now_us: int) -> bool:
         last = int(last)
         state.closed[edge.target] = last
         state.changed_panes.add(edge.target)
-        tables = [
-            _closed_rows(step, aggregate.by, found, log)
+        closed = [
+            found
             for series in series_of(state, edge.target, step)
             for found in windows_between(panes, series, before, last)
         ]
+        if watermark > log.lasting_watermark and aggregate.by == "range" and closed:
+            log.refuse_before(max(int(found.starts.max()) + found.size for found in closed))
+        tables = [_closed_rows(step, aggregate.by, found, log) for found in closed]
         if tables:
             rows = pa.concat_tables(tables).sort_by([(TIME, "ascending"), (seq(0), "ascending")])
             state.queues[edge].put(state.chunk(edge.source, ResidentRows(rows)))
@@ -98,7 +103,17 @@ def stream_below(state: RuntimeState, name: str) -> StreamLog:
     return state.streams[name]
 
 
-def closed_until(state: RuntimeState, log: StreamLog, aggregate: str, by: Literal["rows", "range"]) -> float:
+def _watermark_now(state: RuntimeState, log: StreamLog, now_us: int) -> float:
+    """Return the watermark of a stream. Time goes on where it has been silent too long (`idle`)."""
+    since = state.silent.get(log.definition.name)
+    if since is None or log.newest is None:
+        return log.watermark
+    return max(log.watermark, log.newest + now_us - since - log.definition.lateness_us - 1)
+
+
+def closed_until(
+    state: RuntimeState, aggregate: str, by: Literal["rows", "range"], watermark: float | None = None
+) -> float:
     """Return up to which end windows have closed: the watermark, and no later than a row that still waits.
 
     The end of a window of rows is the position after its last row.
@@ -114,9 +129,11 @@ def closed_until(state: RuntimeState, log: StreamLog, aggregate: str, by: Litera
         for edge, taken in job.taken.items():
             if any(each in below for each in job.onward(edge)):
                 chunks += taken
+    log = state.streams[name]
     if by == "rows":
         return min([log.counted, *map(_first_position, chunks)])
-    return min([log.watermark + 1, *(chunk.first_time for chunk in chunks)])
+    passed = log.watermark if watermark is None else watermark
+    return min([passed + 1, *(chunk.first_time for chunk in chunks)])
 
 
 def _first_position(chunk: Chunk) -> float:
@@ -139,7 +156,10 @@ def _last_end(state: RuntimeState, edge: Edge, step: Close) -> float:
 def series_of(state: RuntimeState, name: str, step: Close) -> list[Series]:
     """Return the windows that live queries see, by size and slide."""
     found: dict[WindowDef, list[tuple[int, int, int, int]]] = defaultdict(list)
-    if step.group is None:
+    if step.first is not None:
+        assert step.window is not None
+        found[step.window].append((0, 0, step.first, _NEVER))
+    elif step.group is None:
         assert step.window is not None
         queries = [state.queries[each] for each in state.live_users(state.plan, name)]
         if queries:
@@ -331,12 +351,13 @@ def waits_for(state: RuntimeState, query: QueryState) -> bool:
     if abs(query.end_window) == _NEVER:
         last = math.copysign(math.inf, query.end_window)
     taken = {each for job in state.in_flight for one in job.taken for each in job.onward(one)}
+    own = own_operators(plan, alone)
     for edge, step in _closing(state):
-        if alone not in plan.network.users[edge.target]:
+        if edge.target not in own:
             continue
         closed = state.closed[edge.target]
         still = min(last, _last_end(state, edge, step))
-        if closed_until(state, stream_below(state, edge.source), edge.source, item.window.kind) < last:
+        if closed_until(state, edge.source, item.window.kind) < last:
             return True
         if still > (-math.inf if closed is None else closed):
             return True

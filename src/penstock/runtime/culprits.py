@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 
 from penstock.plan.group import Group
+from penstock.plan.plan import Plan
 from penstock.plan.reach import leaving
+from penstock.plan.steps import Aggregate
 from penstock.runtime.backend import Backend
 from penstock.runtime.group_rows import restricted
 from penstock.runtime.job import Job
@@ -42,12 +44,37 @@ def culprits(state: RuntimeState, job: Job, attempt: Attempt) -> dict[str, str]:
         reason = attempt.fault(alone)
         if reason is None:
             continue
-        groups = [plan.groups.get(name) for name in plan.roots.get(operator, ())]
-        if len(groups) == 1 and groups[0] is not None:
-            found |= _halved(state, attempt, alone, groups[0], reason)
-        else:
-            found |= dict.fromkeys(state.live_users(plan, operator), reason)
+        parts = _parts(plan, alone, operator)
+        for user, part in parts.items():
+            why = reason if len(parts) == 1 or part is alone else attempt.fault(part)
+            if why is None:
+                continue
+            group = plan.groups.get(user)
+            if group is not None and (len(parts) == 1 or part is not alone):
+                found |= _halved(state, attempt, part, group, why)
+            else:
+                found |= dict.fromkeys(_live(state, plan, user), why)
     return found
+
+
+def _parts(plan: Plan, alone: Work, operator: str) -> dict[str, Work]:
+    """Return the queries of the network for which an operator works, each with the work that it needs.
+
+    Queries that share partial aggregates need different ones; all other shared work is the same for all.
+    """
+    using = plan.roots.get(operator) or plan.network.users[operator]
+    if not isinstance(plan.steps[operator], Aggregate):
+        return dict.fromkeys(using, alone)
+    edges = plan.network.out_edges[operator]
+    found = {}
+    for user in using:
+        others = [edge for edge in edges if user not in plan.network.users[edge.target]]
+        found[user] = replace(alone, wanted={**alone.wanted, **dict.fromkeys(others, frozenset())})
+    return found
+
+
+def _live(state: RuntimeState, plan: Plan, user: str) -> list[str]:
+    return [name for name in plan.served_by(user) if state.queries[name].live]
 
 
 def users(state: RuntimeState, job: Job) -> list[str]:

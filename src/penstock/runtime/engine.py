@@ -11,12 +11,13 @@ from penstock.plan.plan import MayGroup, Plan, always
 from penstock.plan.replanning import Planner
 from penstock.plan.weights import weighed_network
 from penstock.policies import Policy, Service, Unit, policy_named
-from penstock.runtime import closings, join_progress
+from penstock.runtime import closings, derived_streams, join_progress
 from penstock.runtime.admission import Admitted, Arrived, admitted
 from penstock.runtime.change import Change
 from penstock.runtime.chunk import Place
 from penstock.runtime.commit import FinishedJob, emit_results, queue_rows
 from penstock.runtime.cost_model import CostModel
+from penstock.runtime.defaults import CHUNK_ROWS
 from penstock.runtime.dispatch import Dispatcher
 from penstock.runtime.file_admission import admitted_files
 from penstock.runtime.job import Emitted, Job
@@ -117,14 +118,17 @@ class Engine:
         """Register all queries of a script at once; they see every row."""
         for query in script.queries.values():
             starts = {item.relation.name: 0 for item in query.streams}
+            self.state.add_streams(query)
             self.state.queries[query.name] = QueryState(query, starts)
             self.recorder.query_created(query.name)
+        self._count_derived()
         self._set_plan(Plan.of(script, self._may_group))
 
     def create(self, query: QueryDef) -> QueryState:
         """Register a query; it sees the rows that arrive from now on."""
         plan = self._queries.create(query)
         self.recorder.query_created(query.name)
+        self._count_derived()
         self._set_plan(plan)
         self.history.append(Change.created(self.queries[query.name]))
         return self.queries[query.name]
@@ -162,23 +166,30 @@ class Engine:
             match change.kind:
                 case "create":
                     query = queries[change.key]
-                    plan = self._queries.create(query, dict(change.starts), dict(change.dropped), change.window)
+                    plan = self._queries.create(query, change.since, dict(change.dropped))
                     self.recorder.query_created(query.name)
                 case "drop":
-                    plan = self._queries.drop(change.name, dict(change.ends), dict(change.dropped), change.window)
+                    end = change.windows.get(change.name)
+                    plan = self._queries.drop(change.name, dict(change.ends), dict(change.dropped), end)
                 case "stop":
                     plan = self._queries.stop(change.name, change.reason)
                     state = self.queries[change.name]
                     state.ends, state.dropped_until = dict(change.ends), dict(change.dropped)
-                    state.end_window = change.window
+                    state.end_window = change.windows.get(change.name)
                 case "ended":
                     plan = self._queries.ended(change.name)
                 case _:
                     continue
             self.state.plan = plan
+        self._count_derived()
         self.state.set_plan(self.plan)
         self._reschedule()
         self.planner.move_to(self.plan)
+
+    def _count_derived(self) -> None:
+        """Count the rows of derived streams, too."""
+        for name in self.streams:
+            self.recorder.add_stream(name)
 
     def end(self, *, drained: bool) -> None:
         """Set the final status of the queries that still run."""
@@ -259,13 +270,26 @@ class Engine:
         log = self.state.streams[stream]
         log.source_watermark, log.ended = watermark, ended
 
-    def close_windows(self, now_us: int) -> bool:
-        """Let the windows close that nothing can change any more; return whether there were some."""
-        return closings.close_windows(self.state, now_us)
+    def settle(self, now_us: int, chunk_rows: int = CHUNK_ROWS) -> bool:
+        """Close the windows, and number the rows of derived streams, that nothing can change any more.
 
-    def set_silent(self, stream: str, silent: bool) -> None:
-        """Let a stream that has been silent too long hold nothing back, until it sends again."""
-        (self.state.silent.add if silent else self.state.silent.discard)(stream)
+        Return whether there were some.
+        """
+        some = closings.close_windows(self.state, now_us)
+        for name, step in derived_streams.derived_in_order(self.state):
+            arrived = derived_streams.take_ordered(self.state, name, step)
+            if arrived is not None:
+                self.recorder.admitted(name, self.admit(name, arrived, chunk_rows))
+                some = True
+            some = closings.close_windows(self.state, now_us) or some
+        return some
+
+    def set_silent(self, stream: str, since_us: int | None) -> None:
+        """Let a stream that has been silent since then hold nothing back; None: it has sent again."""
+        if since_us is None:
+            self.state.silent.pop(stream, None)
+        else:
+            self.state.silent[stream] = since_us
 
     def observe_memory(self, now_s: float, held: float) -> None:
         """Take the bytes that are held now, for the statistics and for policies that save memory."""

@@ -48,7 +48,7 @@ class Intake:
 
     def open(self, script: Script, open_source: Callable[[StreamDef], Source]) -> None:
         """Open all sources."""
-        for name, stream in script.streams.items():
+        for name, stream in script.sources.items():
             self.sources[name] = open_source(stream)
             self.held[name] = False
 
@@ -135,6 +135,6 @@ class Intake:
         idle_us = self._engine.streams[name].definition.idle_us
         if some or name not in self._silent_since:
             self._silent_since[name] = now_us
-            self._engine.set_silent(name, False)
+            self._engine.set_silent(name, None)
         elif idle_us is not None and not self._options.drain and now_us - self._silent_since[name] >= idle_us:
-            self._engine.set_silent(name, True)
+            self._engine.set_silent(name, self._silent_since[name])

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from penstock.network import Edge
 from penstock.plan.reach import Reach
-from penstock.plan.steps import Join
+from penstock.plan.steps import Join, Order
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
 
@@ -42,12 +42,24 @@ def waited_for(state: RuntimeState) -> set[str]:
     """Return the streams whose watermarks hold back rows that wait for a join."""
     found: set[str] = set()
     for name, step in state.plan.steps.items():
+        if isinstance(step, Order) and any(state.queues[edge].rows for edge in state.plan.network.in_edges[name]):
+            found |= _slowest_below(state, name)
         if isinstance(step, Join):
             for port in range(len(step.ports)):
                 if _first_waiting(state, step, name, port) < math.inf:
                     others = [each.stream for place, each in enumerate(step.ports) if place != port]
                     found.add(min(others, key=lambda stream: state.streams[stream].watermark))
     return found
+
+
+def _slowest_below(state: RuntimeState, name: str) -> set[str]:
+    """Return the stream from outside below an operator that has the lowest watermark."""
+    pending, found = [name], set()
+    while pending:
+        each = pending.pop()
+        pending += state.plan.network.operator(each).inputs if each in state.plan.steps else ()
+        found |= set() if each in state.plan.steps else {each}
+    return {min(found, key=lambda stream: state.streams[stream].watermark)}
 
 
 def release(state: RuntimeState) -> None:

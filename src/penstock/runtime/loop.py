@@ -13,6 +13,7 @@ from penstock.language.statements import QueryDef, Statement, StreamDef
 from penstock.runtime.backend import Backend, BackendEndedError
 from penstock.runtime.clock import Clock, Stopwatch, WallClock
 from penstock.runtime.delivery import Delivery
+from penstock.runtime.derived_types import DerivedTypes
 from penstock.runtime.engine import Engine
 from penstock.runtime.intake import Intake
 from penstock.runtime.job_runner import JobRunner
@@ -57,6 +58,8 @@ class Runtime:
         store: Store | None = None,
     ) -> None:
         self._backend = backend
+        self._types = DerivedTypes(backend.result_schema)
+        script = self._types.of_script(script)
         self._sinks = sinks
         self._store = store
         delivery = Delivery(sinks, store)
@@ -95,7 +98,14 @@ class Runtime:
             pinned=options.pinned,
         )
         self._requests = Requests(
-            script, self.engine, self._policy_control, self._load, self._open_query, on_event, self.update_summary
+            script,
+            self.engine,
+            self._policy_control,
+            self._load,
+            self._types.of_query,
+            self._open_query,
+            on_event,
+            self.update_summary,
         )
         self._publisher = Publisher(sinks, self._clock, options.publish_us)
         self._streams_stopped = False
@@ -115,7 +125,7 @@ class Runtime:
         count = len(script.queries)
         on_stage = self._listeners.on_stage
         on_stage(f"checking {count:,} {'query' if count == 1 else 'queries'}")
-        if self._store is None or not self._store.restore_queries(self.engine):
+        if self._store is None or not self._store.restore_queries(self.engine, self._types):
             self.engine.begin(script)
         told = time.monotonic()
         for place, query in enumerate(self._live_queries()):
@@ -260,7 +270,7 @@ class Runtime:
                 self._stop_streams()
             admitted = self._intake.admit(self._now)
             committed = self._jobs.collect()
-            self.engine.close_windows(self._now)
+            self.engine.settle(self._now, self._options.chunk_rows)
             ended = self.engine.finish_endings()
             for name in ended:
                 self._listeners.event(f"query {name} ended")

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from penstock.errors import RunError
 from penstock.language.statements import QueryDef
 from penstock.network import Edge
+from penstock.plan.derived import Starts, queries_below, sources_of
 from penstock.plan.plan import MayGroup, Plan
+from penstock.plan.reach import own_operators
 from penstock.runtime import closings
 from penstock.runtime.query_state import QueryState
 from penstock.runtime.state import RuntimeState
@@ -20,29 +22,30 @@ class QueryLifecycle:
         self._ending: set[str] = set()
 
     def create(
-        self,
-        query: QueryDef,
-        starts: dict[str, int] | None = None,
-        dropped_before: dict[str, int] | None = None,
-        first_window: int | None = None,
+        self, query: QueryDef, since: Starts | None = None, dropped_before: dict[str, int] | None = None
     ) -> Plan:
-        """Register a query; it sees the rows that arrive from now on, or from `starts` on.
+        """Register a query; it sees the rows that arrive from now on and the windows that begin then, or `since`.
 
-        With aggregates, it sees the windows that begin from now on, or at `first_window` or later.
+        Derived streams that only it reads begin with it.
         """
         known = self._state.queries.get(query.name)
         if known is not None and known.live:
             raise RunError(f"query {query.name} is running already")
-        if starts is None:
-            names = [item.relation.name for item in query.streams]
-            starts = {name: self._state.streams[name].next_sequence for name in names}
-            first_window = closings.next_window(self._state, query)
-        plan = self._state.plan.with_query(query, starts, self._may_group)
-        dropped = self._dropped(starts) if dropped_before is None else dropped_before
-        self._state.queries[query.name] = QueryState(
-            query, starts, dropped_before=dropped, first_window=first_window
-        )
+        self._state.add_streams(query)
+        since = self._now(query) if since is None else since
+        plan = self._state.plan.with_query(query, since, self._may_group)
+        starts = {item.relation.name: since.rows.get(item.relation.name, 0) for item in query.streams}
+        dropped = self._dropped(sources_of(query)) if dropped_before is None else dropped_before
+        self._state.queries[query.name] = QueryState(query, starts, since, dropped_before=dropped)
         return plan
+
+    def _now(self, query: QueryDef) -> Starts:
+        """Return where a query begins that is created now, and the derived streams that begin with it."""
+        every = [*queries_below([query])]
+        names = {item.relation.name for each in every for item in each.streams}
+        rows = {name: self._state.streams[name].next_sequence for name in sorted(names)}
+        firsts = {each.name: closings.next_window(self._state, each) for each in every}
+        return Starts(rows, {name: first for name, first in firsts.items() if first is not None})
 
     def drop(
         self,
@@ -93,7 +96,8 @@ class QueryLifecycle:
     def dropped_rows(self, name: str) -> dict[str, int]:
         """Return how many rows of each of its streams drop boxes dropped that a query would have seen."""
         state = self._state.queries[name]
-        until = self._dropped(state.starts) if state.dropped_until is None else state.dropped_until
+        sources = sources_of(state.definition)
+        until = self._dropped(sources) if state.dropped_until is None else state.dropped_until
         return {stream: count - state.dropped_before.get(stream, 0) for stream, count in until.items()}
 
     def _removed(self, name: str) -> Plan:
@@ -101,7 +105,7 @@ class QueryLifecycle:
         return self._state.plan.without_query(name)
 
     def _set_ends(self, state: QueryState) -> dict[str, int]:
-        state.dropped_until = self._dropped(state.starts)
+        state.dropped_until = self._dropped(sources_of(state.definition))
         state.end_window = closings.first_open_window(self._state, state)
         state.ends = {stream: self._state.streams[stream].next_sequence for stream in state.starts}
         return state.ends
@@ -115,11 +119,10 @@ class QueryLifecycle:
         if query.definition.aggregation is not None:
             return closings.waits_for(self._state, query)
         plan = self._state.plan
-        alone, users = plan.runs_as(query.name), plan.network.users
-        operators = {op.name for op in plan.network.operators if alone in users[op.name]}
+        operators = own_operators(plan, plan.runs_as(query.name))
         for job in self._state.in_flight:
-            then, users = job.work.plan.runs_as(query.name), job.work.plan.network.users
-            if any(then in users[edge.target] for edge in job.taken):
+            own = own_operators(job.work.plan, job.work.plan.runs_as(query.name))
+            if any(edge.target in own for edge in job.taken):
                 return True
         streams = [item.relation.name for item in query.definition.streams]
         for edge, queue in self._state.queues.items():

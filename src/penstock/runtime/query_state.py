@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.language.statements import QueryDef
 from penstock.plan.columns import numbers
+from penstock.plan.derived import Starts
 from penstock.plan.steps import seq
 
 _ALL = (None, None)
@@ -20,6 +21,8 @@ class QueryState:
 
     definition: QueryDef
     starts: dict[str, int]
+    since: Starts = field(default_factory=Starts)
+    """Where it began, and the derived streams that began with it."""
     ends: dict[str, int] | None = None
     dropped_before: dict[str, int] = field(default_factory=dict)
     """Rows of each stream that drop boxes had dropped when the query began."""
@@ -27,8 +30,6 @@ class QueryState:
     """The same when it ended."""
     status: Status = "running"
     reason: str = ""
-    first_window: int | None = None
-    """Of a query with aggregates: the earliest beginning of a window that it sees; None: it sees all."""
     end_window: int | None = None
     """Once it was dropped: windows that begin at this or later have no results."""
 
@@ -36,6 +37,11 @@ class QueryState:
     def name(self) -> str:
         """The query's name."""
         return self.definition.name
+
+    @property
+    def first_window(self) -> int | None:
+        """Of a query with aggregates: the earliest beginning of a window that it sees; None: it sees all."""
+        return self.since.windows.get(self.name)
 
     @property
     def live(self) -> bool:

@@ -166,6 +166,11 @@ class Recorder:
         """Begin the statistics of a query, or continue those of an earlier one of its name."""
         self.queries.setdefault(name, ResultStatistics())
 
+    def add_stream(self, name: str) -> None:
+        """Count the rows of one more stream."""
+        if name not in self.streams:
+            self.streams[name] = StreamCounts(Rejections(name))
+
     def admitted(self, stream: str, passed: Admitted) -> list[str]:
         """Count rows of a stream after admission; return messages about rejected ones."""
         counts = self.streams[stream]

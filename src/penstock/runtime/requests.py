@@ -45,6 +45,7 @@ class Requests:
         engine: Engine,
         policy_control: PolicyControl,
         limits: Limits,
+        exact_types: Callable[[QueryDef], QueryDef],
         open_query: Callable[[QueryDef], object],
         on_event: Callable[[str], object],
         on_change: Callable[[], object],
@@ -53,6 +54,7 @@ class Requests:
         self._engine = engine
         self._policy_control = policy_control
         self._limits = limits
+        self._exact_types = exact_types
         self._open_query = open_query
         self._on_event = on_event
         self._on_change = on_change
@@ -71,7 +73,8 @@ class Requests:
     def add(self, statements: list[Statement]) -> "Future[list[str]]":
         """Hand statements to the loop; the result is a message for each."""
         for statement in statements:
-            if not isinstance(statement, QueryDef | Drop | Setting):
+            is_stream = isinstance(statement, Drop) and statement.what == "stream"
+            if is_stream or not isinstance(statement, QueryDef | Drop | Setting):
                 raise RunError(ONLY_QUERIES)
         request = _Request(list(statements))
         self._waiting.append(request)
@@ -140,6 +143,7 @@ class Requests:
 
     def _carry_out(self, statement: Statement) -> str:
         if isinstance(statement, QueryDef):
+            statement = self._exact_types(statement)
             self._open_query(statement)
             message = f"query {statement.name} begins at {_places(self._engine.create(statement).starts)}"
         elif isinstance(statement, Drop):

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Set
 from math import gcd
 
-from penstock.language.statements import StreamDef
+from penstock.language.statements import QueryDef, StreamDef
 from penstock.network import Edge
+from penstock.plan.derived import derived_below
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Aggregate, Close, Columns, Join
 from penstock.runtime.chunk import Chunk, Place
@@ -29,8 +30,8 @@ class RuntimeState:
         """The columns that each edge carries."""
         self.windows: dict[str, list[tuple[str, int]]] = {}
         """The joins and ports that read each stream's log."""
-        self.silent: set[str] = set()
-        """Streams that have been silent too long to hold others back (`idle`)."""
+        self.silent: dict[str, int] = {}
+        """Streams that have been silent too long to hold others back (`idle`), and since when."""
         self._sent: dict[str, list[Queue]] = {}
         """The queues that a stream or an operator sends its rows to."""
         self.panes: dict[str, PaneLog] = {}
@@ -68,6 +69,12 @@ class RuntimeState:
             if isinstance(step, Join):
                 for port, each in enumerate(step.ports):
                     self.windows.setdefault(each.stream, []).append((name, port))
+
+    def add_streams(self, query: QueryDef) -> None:
+        """Add the derived streams that a query reads. Those that nobody reads any more begin again."""
+        for stream in derived_below(query):
+            if stream.name not in self.plan.steps:
+                self.streams[stream.name] = StreamLog(stream)
 
     def count_rows(self) -> None:
         """Keep the times of rows of the streams that have windows of rows, from now on."""

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from penstock.runtime.derived_types import DerivedTypes
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Emitted
 from penstock.runtime.sink import Sink
@@ -24,7 +25,7 @@ class Store(Protocol):
     commit_s: float
     """How long a commit takes, of late."""
 
-    def restore_queries(self, engine: Engine) -> bool:
+    def restore_queries(self, engine: Engine, types: DerivedTypes) -> bool:
         """Register the queries of an earlier process; return False if this is the first."""
         ...
 

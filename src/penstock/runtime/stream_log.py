@@ -104,6 +104,11 @@ class StreamLog:
         assert self.row_times is not None
         return self.row_times.until(self.watermark, self._newest_counted, self.kept)
 
+    def refuse_before(self, time: int) -> None:
+        """Let rows from before a time be late, if any can still come: their windows have closed."""
+        if self.continues or not self.ended:
+            self.newest = max(self.newest or time, time + self.definition.lateness_us)
+
     def notice_watermark(self, now_us: int) -> None:
         """Remember when the watermark was reached, if it has moved."""
         if not self._passed or self.watermark > self._passed[-1][0]:

@@ -36,6 +36,8 @@ class StreamSummary:
     """Rows of files that vanished or changed before all queries had read them."""
     keep: float = 1.0
     boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
+    derived: bool = False
+    """Whether its rows are the results of queries."""
     reasons: tuple[Reason, ...] = ()
     """Why rows were rejected, the most frequent reasons first, each with a count and an example."""
 
@@ -102,7 +104,7 @@ class Summary:
     @property
     def rows_in(self) -> int:
         """Rows that came in, all streams together."""
-        return sum(stream.rows for stream in self.streams.values())
+        return sum(stream.rows for stream in self.streams.values() if not stream.derived)
 
     @property
     def rows_out(self) -> int:
@@ -192,6 +194,7 @@ def stream_summary(engine: Engine, name: str, held: bool, now_us: int) -> Stream
     oldest = state.oldest_arrival(engine.plan.network.out_edges.get(name, ()))
     return StreamSummary(
         rows=counts.rows,
+        derived=log.definition.is_derived,
         late=counts.rejections.late,
         malformed=counts.rejections.malformed,
         reasons=counts.rejections.top,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import Reach, leaving, reach_from
-from penstock.plan.steps import Join, Lookup
+from penstock.plan.steps import Join, Lookup, Order
 from penstock.policies import Service, Unit
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.queues import Queue
@@ -65,7 +65,10 @@ class UnitState(NamedTuple):
 
 def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: int, most: int) -> UnitState:
     """Return the state of a unit. `fitting` rows are expected to fill a job; it takes at most `most`."""
-    lanes = [Lane(edge, reach_from(plan, edge, unit.through), queues[edge]) for edge in unit.entries]
+    entries = [
+        edge for edge in unit.entries if not isinstance(plan.steps[edge.target], Order)
+    ]  # the engine does it
+    lanes = [Lane(edge, reach_from(plan, edge, unit.through), queues[edge]) for edge in entries]
     joins = [edge.target for lane in lanes for edge in lane.reach.joins]
     reached = [plan.steps[edge.target] for edge in (*unit.entries, *unit.through)]
     beside = [

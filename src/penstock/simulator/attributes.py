@@ -50,11 +50,24 @@ class Attributes:
                 )
             if not ((array >= 0) & (array < 1)).all():
                 raise ArrivalError(f"the attributes of stream {stream!r} must be from 0 to below 1")
+        closes = {operator.name for operator in net.operators if operator.series}
         for name, predicate in self.predicates.items():
             operator = net.operator(name)
+            if name in net.panes or any(close in below(net, name) for close in closes):
+                raise ArrivalError(
+                    f"operator {name!r} cannot pass tuples by an attribute: it has or reads windows"
+                )
             if operator.windows or operator.selectivity > 1:
                 raise ArrivalError(f"operator {name!r} cannot pass tuples by an attribute: it makes new ones")
             if not 0 <= predicate.column < self.columns:
                 raise ArrivalError(f"operator {name!r} looks at attribute {predicate.column}, which is not there")
             if not 0 <= predicate.low < 1:
                 raise ArrivalError(f"the range of operator {name!r} must begin from 0 to below 1")
+
+
+def below(net: Network, name: str) -> set[str]:
+    """Return an operator and everything below it."""
+    reached = [name]
+    for here in reached:
+        reached.extend(edge.source for edge in net.in_edges.get(here, ()) if edge.source not in reached)
+    return set(reached)

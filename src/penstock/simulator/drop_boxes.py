@@ -73,7 +73,7 @@ class SimulatedDropBoxes:
         """Return the recent rate offered by each stream, per second."""
         since = max(now - LATELY_S, float(self._feed.time[0]))
         first = int(np.searchsorted(self._feed.time, since))
-        counts = np.bincount(self._offered[first:arrived], minlength=len(self._names))
+        counts = np.bincount(self._offered[first:arrived], minlength=len(self._names))[: len(self._names)]
         seconds = max(now - since, 1e-9)
         return {name: max(count, 0.1) / seconds for name, count in zip(self._names, counts.tolist(), strict=True)}
 
@@ -83,7 +83,8 @@ class SimulatedDropBoxes:
         first = max(self._decided, *(course.arrived for course in courses))
         end = max(int(np.searchsorted(feed.time, until, "right")), first)
         streams = self._offered[first:end]
-        feed.stream[first:end] = np.where(self._chance[first:end] < self._keep[streams], streams, len(self._names))
+        keep = np.append(self._keep, [1.0, 1.0])[streams]  # moments are not dropped
+        feed.stream[first:end] = np.where(self._chance[first:end] < keep, streams, len(self._names))
         self._decided = end
         for place in range(len(self._names)):
             kept = np.flatnonzero(feed.stream == place)

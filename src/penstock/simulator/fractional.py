@@ -44,6 +44,8 @@ def run_fractional(
     """
     if not isinstance(net, Network):
         raise NetworkError(f"a run needs a Network, not {net!r}")
+    if net.panes:
+        raise NetworkError("the fractional engine has no windows of aggregates: use `simulate`")
     if not isinstance(rules, Rules):
         raise PolicyError(f"the rules must be Rules, such as penstock.simulator.JC03, not {rules!r}")
     return _Engine(net, arrivals, policy, rules, fates or {}, memory, setup_cost).run()

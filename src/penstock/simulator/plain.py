@@ -9,15 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from penstock.network import Edge, Network, Number
+from penstock.network import Edge, Network, Number, Operator
 from penstock.policies import Limited, Policy, Scheduler, Service, Unit, Waiting
+from penstock.simulator.plain_windows import CLOCK, PlainWindows
 
 WORD = 2**64 - 1
 STEP, OTHER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 
 
 class PlainTuple(NamedTuple):
-    """A tuple: its number (of its last part), its identity, and the time it would have taken alone."""
+    """A tuple: its number (of its last part), its identity, and the time it would have taken alone.
+
+    A closed window has the number of its end, and one more than its index for an identity.
+    """
 
     number: int
     identity: int
@@ -52,9 +56,16 @@ class Plain:
 
     def __post_init__(self) -> None:
         order = {stream.name: place for place, stream in enumerate(self.net.streams)}
-        together = [(float(t), order[name], name) for name, times in self.arrivals.items() for t in times]
-        self.coming = [(time, number, name) for number, (time, _, name) in enumerate(sorted(together))]
+        arriving = [(float(t), 1, order[name], name) for name, times in self.arrivals.items() for t in times]
+        self.windows = PlainWindows(self.net, min(arriving)[0], max(arriving)[0])
+        moments = self.windows.moments()
+        together = sorted([*arriving, *((*moment, 0, CLOCK) for moment in moments)])
+        self.coming = [(time, number, name) for number, (time, _, _, name) in enumerate(together)]
         self.times = [time for time, _, _ in self.coming]
+        ends = [number for _, number, name in self.coming if name == CLOCK]
+        self.windows.number = dict(zip(moments, ends, strict=True))
+        self.tuples = 0
+        self.grown: Number = 0
         self.known = self.net
         self.scheduler = Scheduler(self.net, self.policy, self.memory)
         self.queues: dict[Edge, list[PlainTuple]] = {edge: [] for edge in self.net.edges}
@@ -176,7 +187,7 @@ class Plain:
         todo = [(first, item)]
         while todo:
             edge, here = todo.pop()
-            spent += self.net.costs[edge]
+            spent += self.cost(edge, here)
             results = self.processed(edge, here)
             for query in self.net.queries_at.get(edge.target, ()):
                 for result in results:
@@ -189,10 +200,14 @@ class Plain:
             left += [(e, result) for e in onward if e not in goes_on for result in results]
             todo += [(e, result) for result in reversed(results) for e in reversed(goes_on)]
         self.pass_time(self.now + spent)
-        self.level -= self.net.sizes[first.source]
+        if first in self.windows.closes:
+            self.level -= self.windows.finish(first, item.identity - 1) * self.net.sizes[first.source]
+        else:
+            self.level -= self.net.sizes[first.source]
         for edge, result in left:
             insort(self.queues[edge], result, key=lambda other: other.number)
             self.level += self.net.sizes[edge.source]
+        self.level, self.grown = self.level + self.grown, 0
         self.samples.append((self.now, self.level))
 
     def stops(self, edge: Edge) -> bool:
@@ -202,8 +217,14 @@ class Plain:
     def processed(self, edge: Edge, item: PlainTuple, for_real: bool = True) -> list[PlainTuple]:
         """Return what an operator makes of a tuple."""
         operator, salt = self.net.operator_by_name[edge.target], self.salt[edge.target]
-        item = item._replace(alone=item.alone + self.net.costs[edge])
-        if operator.windows:
+        item = item._replace(alone=item.alone + self.cost(edge, item))
+        if edge in self.windows.closes:
+            groups = sorted(set().union(*self.windows.content(edge, item.identity - 1)))
+            results = [item._replace(identity=pair(item.identity, salt + group)) for group in groups]
+        elif operator.name in self.windows.rows:
+            self.sum_up(operator, item)
+            results = []
+        elif operator.windows:
             results = self.joined(edge, item)
         else:
             whole = int(operator.selectivity)
@@ -215,6 +236,22 @@ class Plain:
         if for_real and self.alpha is not None:
             self.learn(operator.name, len(results))
         return results
+
+    def cost(self, edge: Edge, item: PlainTuple) -> Number:
+        """Return the time of an operator for a tuple, or for a window with its partial rows."""
+        if edge not in self.windows.closes:
+            return self.net.costs[edge]
+        rows = sum(map(len, self.windows.content(edge, item.identity - 1)))
+        return self.net.operator_by_name[edge.target].costs[0] * rows
+
+    def sum_up(self, operator: Operator, item: PlainTuple) -> None:
+        """Let a tuple leave its partial row, if there is none of its pane and group."""
+        pane = self.windows.pane(operator.name, item.number, self.times[item.number])
+        if pane is not None:
+            group = mixed(item.identity * STEP + self.salt[operator.name]) % (operator.groups or 1)
+            rows = self.windows.rows[operator.name][pane]
+            self.grown += self.net.sizes[operator.name] if group not in rows else 0
+            rows.add(group)
 
     def joined(self, edge: Edge, item: PlainTuple) -> list[PlainTuple]:
         """Match a tuple with what the join keeps of its other input, and keep it."""
@@ -252,15 +289,25 @@ class Plain:
     # Time ---------------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Admit what has arrived by now."""
+        """Admit what has arrived by now, and close windows."""
         while self.coming and self.coming[0][0] <= self.now:
             self.admit()
+        for edge, close in self.windows.closes.items():
+            while (number := self.windows.due(close, self.queues)) is not None:
+                if any(self.windows.content(edge, close.next)):
+                    entry = PlainTuple(number, close.next + 1, 0.0)
+                    insort(self.queues[edge], entry, key=lambda other: other.number)
+                else:
+                    self.windows.finish(edge, close.next)
+                close.next += 1
 
     def admit(self) -> None:
         """Put the next arrival into its queues."""
         time, number, stream = self.coming.pop(0)
+        self.windows.admit(stream, number)
+        self.tuples += stream != CLOCK
         for edge in self.net.out_edges.get(stream, ()):
-            self.queues[edge].append(PlainTuple(number, number + 1, 0.0))
+            self.queues[edge].append(PlainTuple(number, self.tuples, 0.0))
             self.level += self.net.sizes[stream]
         self.samples.append((time, self.level))
 
@@ -270,7 +317,8 @@ class Plain:
             time = self.coming[0][0]
             self.area += self.level * (time - self.now)
             self.now = time
-            self.settle()
+            while self.coming and self.coming[0][0] <= time:
+                self.admit()
         self.area += self.level * (end - self.now)
         self.now = end
 

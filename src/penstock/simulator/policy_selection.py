@@ -38,6 +38,8 @@ def checked_drifts(net: Network, drifts: Sequence[Drift]) -> tuple[Drift, ...]:
         for name, share in shares.items():
             if name not in known:
                 raise NetworkError(f"there is no operator {name!r} to drift.{nearest(name, known)}")
+            if known[name].series or name in net.panes:
+                raise NetworkError(f"{name!r} has windows: what it makes follows from them, and cannot drift")
             checked(share, f"the selectivity that {name!r} drifts to", at_least=0, error=NetworkError)
             if share > 1 and (known[name].windows or known[name].kind in ("select", "project")):
                 raise NetworkError(f"{name!r} is a {known[name].kind} and cannot drift above 1, to {share}")
@@ -65,7 +67,8 @@ class Selected:
         self._drifts = deque(drifts)
         self._thinning = thinning
         self._seen = np.zeros((len(net.operators), 2))
-        plain = {each.name: float(each.selectivity) for each in net.operators if not each.windows}
+        learnt = (each for each in net.operators if not each.windows and not each.series)
+        plain = {each.name: float(each.selectivity) for each in learnt}
         self._estimates = Estimates(plain)
         self._load = None if net.load is None else float(net.load)
         self._weigh()
@@ -121,8 +124,9 @@ class Selected:
         start = float(time[0])
         if now - start < LATELY_S:
             return None
-        lately = arrived - int(np.searchsorted(time, now - LATELY_S))
-        return lately / LATELY_S / (arrived / (now - start))
+        before = self._feed.tuples_before(int(np.searchsorted(time, now - LATELY_S)))
+        so_far = self._feed.tuples_before(arrived)
+        return (so_far - before) / LATELY_S / (so_far / (now - start))
 
     def _learn(self) -> None:
         """Rank by the selectivities that were learnt.

@@ -48,7 +48,10 @@ class EventLog:
     """Every event of a run: only on request, because it takes memory."""
 
     departures: Floats
-    """One row per result: time, place of the query, number of the tuple, response, slowdown."""
+    """One row per result: time, place of the query, number of the tuple, response, slowdown.
+
+    Ends of windows of time are numbered with the tuples; the result of a window has the number of its end.
+    """
     memory: Floats
     """Queue memory after each instant at which it changed: time, memory."""
     runs: Floats

@@ -22,6 +22,7 @@ from penstock.simulator.drop_boxes import Shed, SimulatedDropBoxes
 from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.layout.lanes import lanes_of
 from penstock.simulator.layout.lists import Lists
+from penstock.simulator.layout.moments import room_for_windows
 from penstock.simulator.layout.network import Wiring
 from penstock.simulator.layout.policy import PolicyLayout
 from penstock.simulator.options import Adaptive, SimulationOptions
@@ -202,6 +203,11 @@ class SimulationRun:
         tuples = sum(map(len, self.times.values()))
         columns = 0 if self.options.attributes is None else self.options.attributes.columns
         needed = tuples * (8 * 8 + 8 * columns)
+        some = [times for times in self.times.values() if len(times)]
+        first, last = min(float(times[0]) for times in some), max(float(times[-1]) for times in some)
+        windows = room_for_windows(self.net, first, last, tuples)
+        _refuse(windows, "the panes and windows of the aggregates")
+        needed += windows
         if self.options.detail:
             copies = sum(
                 len(times) * len(self.net.out_edges.get(stream, ())) for stream, times in self.times.items()

@@ -75,7 +75,14 @@ class State:
     ) -> int:
         """Run until the end, a change of mode or a pause; return which."""
         reason, grown = kernel.run(
-            Simulation(feed.arrays, wiring.arrays(lists), plan.arrays(feed.time, lists), options, self.arrays),
+            Simulation(
+                feed.arrays,
+                wiring.arrays(lists),
+                wiring.windows.arrays,
+                plan.arrays(feed.time, lists),
+                options,
+                self.arrays,
+            ),
             GrowingArrays(self.nodes, self.departures, self.samples, self.runs),
             PAUSE,
         )

@@ -41,9 +41,8 @@ class Course:
         self.net: Network = wiring.net
         self.state = State(self.net, feed, bins)
         self.finished = False
-        wiring.streams = np.append(
-            wiring.streams, np.zeros(1, records.STREAM)
-        )  # a stream for dropped tuples, which nothing reads
+        if len(wiring.streams) == len(self.net.streams):  # a stream for dropped tuples, which nothing reads
+            wiring.streams = np.append(wiring.streams, np.zeros(1, records.STREAM))
         self._feed, self._wiring, self._lists = feed, wiring, lists
         self._wired = len(lists.numbers)
         """How many of the lists are the network's; those after them belong to plans."""
@@ -119,7 +118,7 @@ class Course:
         for name, share in selectivities.items():
             operator = self._wiring.operators[self._wiring.operator[name]]
             operator["selectivity"] = share
-            if operator["kind"] != records.JOIN:
+            if operator["kind"] in (records.FILTER, records.COPIES):
                 operator["kind"] = records.FILTER if share <= 1 else records.COPIES
 
     def expect(self, stream: int, tuples: int) -> None:
@@ -167,7 +166,7 @@ class Course:
             pending=self._pending(weights),
             queries=Computed(lambda: self.net.query_place, partial(_query, self._totals.copy())),
             operators=Computed(lambda: self._wiring.operator, partial(self._operator, self._work.copy())),
-            queues=Computed(lambda: self._queues, partial(self._queue, waits.copy())),
+            queues=Computed(lambda: self._queues, partial(self._queue, waits.copy(), self._wiring.windows.memory)),
         )
         self._peak = max(self._peak, reading.peak)
         self._last, self._area = end, area
@@ -214,9 +213,9 @@ class Course:
         costs = self._wiring.edges["cost"][self._wiring.edges["operator"] == place]
         return OperatorWork(float(taken), float(made), float(taken * costs.mean()))
 
-    def _queue(self, waits: Floats, place: int) -> QueueSize:
+    def _queue(self, waits: Floats, windows: Floats, place: int) -> QueueSize:
         length = float(waits[place, ages.TUPLES])
-        return QueueSize(length, length * float(self._wiring.edges[place]["size"]))
+        return QueueSize(length, length * float(self._wiring.edges[place]["size"]) + float(windows[place]))
 
 
 def _query(totals: Floats, place: int) -> ResultSums:

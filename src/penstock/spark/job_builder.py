@@ -24,6 +24,7 @@ from penstock.plan.steps import (
     Columns,
     Join,
     Lookup,
+    Order,
     Project,
     Select,
     seq,
@@ -248,7 +249,7 @@ class JobBuilder:
         return Rows(union([rows.made.select(*map(quoted, names)) for rows in several]))
 
     def _pruned(self, name: str, rows: Rows, *, root: bool) -> Rows:
-        if root or isinstance(self._work.plan.steps[name], Aggregate):
+        if root or isinstance(self._work.plan.steps[name], Aggregate | Project):
             return rows
         edges = self._work.plan.network.out_edges[name]
         wanted: Columns = frozenset().union(*(self._work.wanted[edge] for edge in edges))
@@ -262,10 +263,10 @@ class JobBuilder:
     def _streams_below(self, name: str) -> int:
         """Return how many sequence numbers the rows of a stream or an operator have."""
         step = self._work.plan.steps.get(name)
-        while step is not None and not isinstance(step, Join):
+        while step is not None and not isinstance(step, Join | Order):
             name = self._work.plan.network.operator(name).inputs[0]
             step = self._work.plan.steps.get(name)
-        return 1 if step is None else len(step.ports)
+        return len(step.ports) if isinstance(step, Join) else 1
 
     # Operators ----------------------------------------------------------------------------------------------
 
@@ -273,20 +274,27 @@ class JobBuilder:
         step = self._work.plan.steps[name]
         if isinstance(step, Join):
             return Rows(self._joins.joined(name, step, {port: rows.made for port, rows in inputs.items()}))
+        if isinstance(step, Order):
+            return Rows(union([_in_order(step, port, rows.made) for port, rows in inputs.items()]))
         if isinstance(step, Aggregate):
             return Rows(self._aggregation.partial(name, step, inputs[0].made))
         if isinstance(step, Close):
             if name in self._work.closing:
                 return Rows(self._aggregation.closed(name, step))
             return Rows(self._aggregation.checked(name, step, inputs[0].made))
-        return self._applied(step, inputs[0], self._streams_below(name))
+        onward = self._work.plan.network.out_edges.get(name, ())
+        is_timed = any(isinstance(self._work.plan.steps[edge.target], Order) for edge in onward)
+        return self._applied(step, inputs[0], self._streams_below(name), is_timed=is_timed)
 
-    def _applied(self, step: Select | Lookup | Project, rows: Rows, streams: int) -> Rows:
+    def _applied(
+        self, step: Select | Lookup | Project, rows: Rows, streams: int, *, is_timed: bool = False
+    ) -> Rows:
         if isinstance(step, Select):
             return rows.where(step.sql)
         if isinstance(step, Lookup):
             return Rows(self._look_up(step, rows.made), origin=rows.origin)
-        hidden = [ARRIVAL, *(seq(place) for place in range(streams))]  # results carry no event time
+        hidden = [ARRIVAL, *(seq(place) for place in range(streams))]
+        hidden += [TIME] if is_timed else []  # only the rows of a derived stream carry a time
         return replace(rows, columns=(*step.columns, *((quoted(each), each) for each in hidden)))
 
     def _through_path(self, frame: DataFrame, path: Sequence[str]) -> DataFrame:
@@ -306,8 +314,19 @@ class JobBuilder:
             table, condition = self._frames.stored[name], step.condition
         added = [named(f"t.{quoted(column)}", name) for name, column in step.makes.items()]
         source, table = frame.alias("s"), table.alias("t")
-        joined = source.join(table, F.expr(condition)) if condition else source.crossJoin(table)
+        if step.outer:
+            joined = source.join(table, F.expr(condition), "left")
+        else:
+            joined = source.join(table, F.expr(condition)) if condition else source.crossJoin(table)
         return joined.selectExpr("s.*", *added)
+
+
+def _in_order(step: Order, port: int, rows: DataFrame) -> DataFrame:
+    """Return the rows of a branch of a derived stream with the columns of the stream, to see their types."""
+    pairs = zip(step.branches[port], step.columns, strict=True)
+    columns = [named(quoted(name), column.name) for name, column in pairs]
+    numbers_of_rows = (f"CAST(NULL AS BIGINT) AS {each}" for each in (seq(0), POSITION))
+    return rows.selectExpr(*columns, TIME, ARRIVAL, *numbers_of_rows)
 
 
 def _counted(observation: Observation) -> int | None:

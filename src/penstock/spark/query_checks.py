@@ -9,6 +9,7 @@ from pyspark.sql.types import StructField
 from penstock.errors import RunError, ScriptError
 from penstock.language.statements import Column, QueryDef
 from penstock.plan.columns import arrow_type, is_hidden
+from penstock.plan.derived import queries_below
 from penstock.plan.plan import Plan, never
 from penstock.plan.steps import Join, Lookup
 from penstock.plan.template import QueryTemplate, template_of
@@ -75,8 +76,9 @@ def _work_without_rows(query: QueryDef) -> Work:
     """Return the work of a query with empty inputs, windows and constants."""
     plan = Plan().with_query(query, may_group=never)
     wanted = plan.wanted()
-    logs = {item.relation.name: StreamLog(item.relation) for item in query.streams}  # type: ignore[arg-type]
-    entries = [edge for edge in plan.network.edges if edge.source in logs]
+    items = [item for each in queries_below([query]) for item in each.streams]
+    logs = {item.relation.name: StreamLog(item.relation) for item in items}  # type: ignore[arg-type]
+    entries = [edge for edge in plan.network.edges if edge.source in plan.network.stream_by_name]
     takes = {edge: InputRows(logs[edge.source].empty(sorted(wanted[edge]))) for edge in entries}
     probes = {}
     for name, step in plan.steps.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.language.script import Script
 from penstock.language.secrets import is_secret, masked
 from penstock.language.source_options import DURATIONS
-from penstock.language.statements import Column, Drop, QueryDef, Relation, Statement
+from penstock.language.statements import Column, Drop, QueryDef, Relation, Statement, StreamDef
 from penstock.plan.translate import steps_of
 from penstock.storage.image import Image
 
@@ -37,6 +37,9 @@ def _differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) ->
         if new is None:
             yield f"{name} is gone"
             continue
+        if isinstance(old, StreamDef) and isinstance(new, StreamDef) and not _same_branches(old, new):
+            yield f"{name} is derived by another query now"
+            continue
         if old.source != new.source:
             yield f"{name} was FROM {old.source} and is now FROM {new.source}"
         columns = {column.name: column for column in old.columns}
@@ -54,6 +57,11 @@ def _differences(before: Mapping[str, Relation], now: Mapping[str, Relation]) ->
                     if is_secret(option)
                     else f"{name}: {option} was {_value(old, option)} and is now {_value(new, option)}"
                 )
+
+
+def _same_branches(old: StreamDef, new: StreamDef) -> bool:
+    same = (same_query(one, other) for one, other in zip(old.branches, new.branches, strict=False))
+    return len(old.branches) == len(new.branches) and all(same)
 
 
 def _type(column: Column | None) -> str:

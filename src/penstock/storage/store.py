@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.runtime.clock import now_text
+from penstock.runtime.derived_types import DerivedTypes
 from penstock.runtime.engine import Engine
 from penstock.runtime.job import Emitted
 from penstock.runtime.sink import Sink
@@ -83,12 +84,13 @@ class StateStore:
 
     # Going on -----------------------------------------------------------------------------------------------
 
-    def restore_queries(self, engine: Engine) -> bool:
+    def restore_queries(self, engine: Engine, types: DerivedTypes) -> bool:
         """Register the queries of an earlier process; return False if this is the first."""
         if self.image is None:
             return False
         _, changes, created = script_after(self.folder.base, self.image)
-        engine.begin_again(self.folder.base, changes, created)
+        queries = {key: types.of_query(query) for key, query in created.items()}
+        engine.begin_again(types.of_script(self.folder.base), changes, queries)
         check_plan(engine, self.image)
         return True
 

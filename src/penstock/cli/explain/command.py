@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -134,7 +135,8 @@ def _grow(tree: Tree, node: str, queries: list[str], found: dict[str, Any], wind
     query = queries[0]
     operator = found["operators"].get(node)
     if operator is None:
-        reads = ", ".join(found["queries"][query]["reads"][node]) or "no column"
+        own = found["queries"][query]["reads"]
+        reads = ", ".join(own[node] if node in own else found["streams"][node]["reads"]) or "no column"
         tree.add(Text.assemble((node, "cyan"), window, (f"  reads {reads}", "dim")))
         return
     windows = [f" {each['window']} AS p{port}" for port, each in enumerate(operator.get("windows", ()))]
@@ -154,13 +156,36 @@ def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> st
     if operator["kind"] == "join":
         _, _, condition = sql.partition(" ON ")
         return "ON " + _PLAIN.sub(r"\1", condition) if condition else "every combination"
+    if operator["kind"] in _SHOWN:
+        return _PLAIN.sub(r"\1", _SHOWN[operator["kind"]](operator))
     sql = re.sub(r"`__p(\d+)_", r"p\1.`", sql)
     for name in found["queries"][query]["operators"]:
         looked_up = found["operators"][name]
+        for column, expression in looked_up.get("names", {}).items():
+            sql = sql.replace(f"`{column}`", expression)
         if looked_up["kind"] == "lookup":
             sql = sql.replace(f"`{looked_up['prefix']}", f"{looked_up['table']}.`")
     sql = _PLAIN.sub(r"\1", sql)
     return re.sub(r"(^|, )(\w+|`[^`]+`) AS \2(?=, |$)", r"\1\2", sql)
+
+
+def _panes(operator: dict[str, Any]) -> str:
+    """Return partial aggregates as text."""
+    unit = " rows" if operator["panes"].isdecimal() else ""
+    keys = f" by {', '.join(operator['keys'])}" if operator["keys"] else ""
+    return f"in panes of {operator['panes']}{unit}{keys}: {', '.join(operator['aggregates']) or 'groups'}"
+
+
+def _closes(operator: dict[str, Any]) -> str:
+    """Return the windows that an operator closes as text."""
+    return f"windows {_some(operator['closes'], 4)}"
+
+
+_SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
+    "aggregate": _panes,
+    "close": _closes,
+    "order": lambda operator: "rows of the stream in the order of time",
+}
 
 
 def _units(found: dict[str, Any]) -> Table:

@@ -14,7 +14,7 @@ from penstock.language.statements import Relation, WindowDef
 from penstock.network import Edge, Network
 from penstock.plan.group_differences import differences
 from penstock.plan.plan import Plan, always, never
-from penstock.plan.steps import Columns, Join, Lookup
+from penstock.plan.steps import Aggregate, Close, Columns, Join, Lookup
 from penstock.policies import Policy, units_of
 from penstock.runtime.script_checks import check_settings
 
@@ -137,6 +137,20 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
     step = plan.steps[name]
     if isinstance(step, Lookup):
         return {"table": step.table.name, "prefix": step.prefix}
+    if isinstance(step, Aggregate):
+        return {
+            "panes": _length(step.by, plan.pane_of(name)),
+            "keys": [key.sql for key in step.keys if not key.is_variant],
+            "aggregates": [call.sql for call in step.calls],
+            "names": {
+                **{key.name: key.sql for key in step.keys},
+                **{call.name: call.sql for call in step.calls},
+            },
+        }
+    if isinstance(step, Close):
+        group = plan.groups.get(step.group or "")
+        windows = [step.window] if group is None else [member.window for member in group.members.values()]
+        return {"closes": list(dict.fromkeys(_window(each) for each in windows if each is not None))}
     if not isinstance(step, Join):
         return {}
     return {"windows": [{"stream": port.stream, "window": _window(port.window)} for port in step.ports]}
@@ -192,4 +206,9 @@ def _in_order(relation: Relation, names: set[str]) -> list[str]:
 
 
 def _window(window: WindowDef) -> str:
-    return str(window) if window.kind == "rows" else f"[RANGE {duration(window.size)}]"
+    slide = "" if window.slide is None else f" SLIDE {_length(window.kind, window.slide)}"
+    return f"[{window.kind.upper()} {_length(window.kind, window.size)}{slide}]"
+
+
+def _length(kind: str, size: int) -> str:
+    return str(size) if kind == "rows" else duration(size)

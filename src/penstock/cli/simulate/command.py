@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 def simulate(options: SimulateOptions) -> None:
     """Run policies on the same tuples in virtual time, and compare their metrics.
 
-    NETWORK is a file of streams, operators and queries (docs/simulator.md, examples/network.toml), or the name of
-    a population: the queries of a paper's experiments. The first run on a machine compiles the simulator, which
-    takes about a minute. Ctrl-C shows the policies that have finished and exits with 130. Exits with 1 if a file
-    is wrong or the options do not fit it, with 2 if the call was wrong.
+    NETWORK is a file of streams, operators, aggregates and queries (docs/simulator.md, examples/network.toml,
+    examples/aggregates.toml), or the name of a population: the queries of a paper's experiments. The first run on
+    a machine compiles the simulator, which takes about a minute. Ctrl-C shows the policies that have finished and
+    exits with 130. Exits with 1 if a file is wrong or the options do not fit it, with 2 if the call was wrong.
 
     Examples: `penstock simulate examples/network.toml`;
     `penstock simulate sclp08 --queries 100 --load 0.9 -p hnr -p "bsd.every(20)"`;
+    `penstock simulate examples/aggregates.toml -p fifo -p hnr -p chain`;
     `penstock simulate bbdm03_join -p fifo -p chain --report chain.html`;
     `penstock simulate sclp08 --queries 50 --qos latency --selector foresight --selector roulette`;
     `penstock simulate examples/network.toml --qos 'weigh echoes 5'`;

@@ -1,22 +1,37 @@
-"""Reads a network from a TOML or JSON file with streams, operators and queries (docs/simulator.md)."""
+"""Reads a network from a TOML or JSON file: streams, operators, aggregates, queries (docs/simulator.md)."""
 
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock.cli.join_problem import seconds, window
 from penstock.errors import NetworkError, PlanError, nearest
-from penstock.network import Network, Operator, Query, Stream
+from penstock.network import Network, Operator, Query, SlidingWindow, Stream
+from penstock.network.aggregates import merged, windowed_aggregate
 from penstock.network.operator import Kind
 
 LARGEST_FILE = 50_000_000
 """Bytes; a network of ten thousand queries has a few million."""
 
-_PARTS = ("stream", "operator", "query")
+_PARTS = ("stream", "operator", "aggregate", "query")
 _STREAM = ("name", "rate", "size")
 _OPERATOR = ("name", "input", "inputs", "cost", "selectivity", "kind", "size", "windows")
+_AGGREGATE = (
+    "name",
+    "input",
+    "window",
+    "slide",
+    "groups",
+    "by",
+    "cost",
+    "close_cost",
+    "having",
+    "size",
+    "result_size",
+)
 _QUERY = ("name", "root", "stream", "operators")
 _Given = Mapping[str, Any]
 _Made = TypeVar("_Made")
@@ -41,6 +56,7 @@ def network_of(given: _Given) -> Network:
     _check_keys(given, _PARTS, "a network")
     streams = [_stream(each, at) for each, at in _listed(given, "stream")]
     operators = [_operator(each, at) for each, at in _listed(given, "operator")]
+    operators += _aggregates(_listed(given, "aggregate"))
     queries = []
     for number, (each, at) in enumerate(_listed(given, "query"), start=1):
         query, own = _query(each, at, number)
@@ -118,6 +134,43 @@ def _operator(given: _Given, at: str) -> Operator:
             given.get("kind", "join" if joins else _kind(selectivity)),
             given.get("size"),
             held,
+        ),
+    )
+
+
+def _aggregates(given: Sequence[tuple[_Given, str]]) -> list[Operator]:
+    """Return the operators of aggregates; those that sum up the same share their partial rows."""
+    operators: list[Operator] = []
+    known: dict[tuple[object, ...], Operator] = {}
+    for each, at in given:
+        partial, close, select = _aggregate(each, at)
+        below = merged(partial, known.setdefault(partial.identity, partial), close.name)
+        operators += [partial] if below is partial else []
+        operators += [replace(close, inputs=(below.name,)), *([select] if select else [])]
+    return operators
+
+
+def _aggregate(given: _Given, at: str) -> tuple[Operator, Operator, Operator | None]:
+    _check_keys(given, _AGGREGATE, at)
+    _check_has(given, ["name", "input", "window", "cost", "close_cost"], at)
+    cost, close_cost = (seconds(given[key], f"the {key} of {at}") for key in ("cost", "close_cost"))
+    held = window(given["window"], f"the window of {at}")
+    slide = window(given.get("slide", given["window"]), f"the slide of {at}")
+    if held.kind != slide.kind:
+        raise NetworkError(f"the window and the slide of {at} are both times, or both numbers of rows")
+    return _named(
+        at,
+        lambda: windowed_aggregate(
+            given["name"],
+            given["input"],
+            cost=cost,
+            window=SlidingWindow(held.kind, held.size, slide.size),
+            groups=given.get("groups", 1),
+            by=given.get("by", ""),
+            close_cost=close_cost,
+            having=given.get("having", 1),
+            size=given.get("size"),
+            result_size=given.get("result_size"),
         ),
     )
 

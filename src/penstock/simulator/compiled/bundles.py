@@ -168,11 +168,35 @@ class StateArrays(NamedTuple):
     bins: Floats
 
 
+class WindowArrays(NamedTuple):
+    """Aggregates over windows: see `windows`. All arrays are empty where there are none."""
+
+    aggregates: Records
+    closes: Records
+    """Every close after those below it."""
+    panes: Records
+    ends: Ints
+    """The numbers of the ends of windows of time."""
+    buckets: Ints
+    """A hash table of partial rows."""
+    of_operator: Ints
+    """The place of an operator's aggregate or close."""
+    lists: Ints
+    over_from: Ints
+    over: Ints
+    """The closes above each queue."""
+    identities: Words
+    """The identities of tuples, where moments are numbered with them."""
+    clock: int
+    """The stream of moments."""
+
+
 class Simulation(NamedTuple):
     """The arguments of the general loop, except for arrays that may grow."""
 
     arrivals: ArrivalArrays
     network: NetworkArrays
+    windows: WindowArrays
     plan: PlanArrays
     options: KernelOptions
     state: StateArrays

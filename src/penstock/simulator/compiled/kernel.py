@@ -51,7 +51,17 @@ from penstock.simulator.compiled.places import (
 from penstock.simulator.compiled.priorities import turns_of
 from penstock.simulator.compiled.queues import grown, waiting_in
 from penstock.simulator.compiled.recording import note, pass_memory
-from penstock.simulator.compiled.records import FILTER, NODE, NONE, ORDER, Floats, Ints, Records
+from penstock.simulator.compiled.records import (
+    AGGREGATE,
+    CLOSE,
+    FILTER,
+    NODE,
+    NONE,
+    ORDER,
+    Floats,
+    Ints,
+    Records,
+)
 from penstock.simulator.compiled.serving import (
     count_work,
     depart,
@@ -67,6 +77,7 @@ from penstock.simulator.compiled.serving import (
 )
 from penstock.simulator.compiled.tournament import place_all, place_unit
 from penstock.simulator.compiled.units import limit_of, refresh, with_setup
+from penstock.simulator.compiled.windows import close_above, close_all, finish, merge, rows_in, sum_up
 
 
 @compiled
@@ -95,6 +106,8 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
     time, values, streams, lists = arrivals.time, arrivals.values, network.streams, network.lists
     edges, operators, entries, steps = network.edges, network.operators, plan.units.entries, plan.units.steps
     floats, ints, bins, detail = state.floats, state.ints, state.bins, options.detail
+    windows = sim.windows
+    windowed = len(windows.closes) > 0
     total, stop_at = len(time), ints[DECISIONS] + pause
     buffers = [growing.nodes, np.empty(64, NODE), np.empty(64, NODE), np.empty(64, NODE)]
     nodes, out = borrowed(buffers[POOL]), borrowed(buffers[OUT])
@@ -108,6 +121,9 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
             break
         if ints[ARRIVED] < total and time[ints[ARRIVED]] <= now:
             admit(streams, arrivals, state, now, True, logs, detail)
+        if windowed and streams[windows.clock].fresh > 0:
+            close_all(sim, buffers)
+            nodes = borrowed(buffers[POOL])
         floats[PEAK] = max(floats[PEAK], floats[MEMORY])
         if options.memory < np.inf and now >= floats[NEXT_CHECK] and changes_mode(options, state):
             reason = CHANGED_MODE
@@ -137,6 +153,9 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
             pass_memory(bins, floats, end)
             if comes:
                 admit(streams, arrivals, state, end, True, logs, detail)
+                if windowed and streams[windows.clock].fresh > 0:
+                    close_all(sim, buffers)
+                    nodes = borrowed(buffers[POOL])
             floats[NOW] = end
             floats[PEAK] = max(floats[PEAK], floats[MEMORY])
 
@@ -151,6 +170,9 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
                 first = entries[entry].edge
                 alone, identity = take(edges, nodes, ints, first, number)
                 tell_servers(network, values, plan, ints, first, number, identity, -1.0)
+                grown_by, window = 0.0, int(identity) - 1
+                if windowed and edges[first].stream != NONE:
+                    identity = windows.identities[number]
 
                 # Let it pass the operators of the unit, depth first.
                 start, spent = floats[NOW], 0.0
@@ -158,13 +180,27 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
                 while True:
                     edge = steps[step].edge
                     operator = edges[edge].operator
-                    spent += edges[edge].cost
-                    alone += edges[edge].cost
-                    if operators[operator].kind != FILTER:
-                        ensure(buffers, OUT, most_made(network, edge))
+                    kind, cost, rows = operators[operator].kind, edges[edge].cost, 1
+                    if kind == CLOSE:
+                        rows = rows_in(windows, windows.of_operator[operator], window)
+                        cost *= rows
+                    spent += cost
+                    alone += cost
+                    if kind != FILTER:
+                        ensure(buffers, OUT, rows if kind >= AGGREGATE else most_made(network, edge))
                         ensure_free(buffers, ints, 1)
                         nodes, out = borrowed(buffers[POOL]), borrowed(buffers[OUT])
-                    made = process(arrivals, network, nodes, out, ints, edge, number, alone, identity)
+                    if kind < AGGREGATE:
+                        made = process(arrivals, network, nodes, out, ints, edge, number, alone, identity)
+                    elif kind == CLOSE:
+                        made = merge(windows, nodes, out, windows.of_operator[operator], number, alone, identity)
+                        operators[operator].taken += rows - 1
+                    else:
+                        summed = windows.of_operator[operator]
+                        rows = sum_up(windows, arrivals, streams, nodes, ints, summed, number, identity)
+                        grown_by += rows * windows.aggregates[summed].size
+                        operators[operator].made += rows
+                        made = 0
                     if options.adaptive or options.counted:
                         count_work(network, plan, options, ints, operator, made)
                     if made > 0:
@@ -199,12 +235,23 @@ def run(sim: Simulation, growing: GrowingArrays, pause: int) -> tuple[int, Growi
                 if ints[FREE_COUNT] < lefts:
                     ensure_free(buffers, ints, lefts)
                     nodes = borrowed(buffers[POOL])
+                if windowed and operators[edges[first].operator].kind == CLOSE:
+                    which_close = windows.of_operator[edges[first].operator]
+                    size = windows.aggregates[windows.closes[which_close].aggregate].size
+                    floats[MEMORY] -= finish(windows, nodes, ints, which_close, window) * size
                 put_back(network, values, plan, state, nodes, left, lefts)
+                if windowed:
+                    floats[MEMORY] += grown_by
+                    close_above(sim, buffers, first)
+                    nodes = borrowed(buffers[POOL])
                 if detail:
                     note(logs, SAMPLES, ints, (end, floats[MEMORY]))
                 if room > 0 or which + 1 < together:
                     if ints[ARRIVED] < total and time[ints[ARRIVED]] <= end:
                         admit(streams, arrivals, state, end, True, logs, detail)
+                    if windowed and streams[windows.clock].fresh > 0:
+                        close_all(sim, buffers)
+                        nodes = borrowed(buffers[POOL])
                     floats[PEAK] = max(floats[PEAK], floats[MEMORY])
         ints[RECHECK] = 1 if len(network.blocked) > 0 else 0
     return reason, GrowingArrays(buffers[POOL], logs[DEPARTURES], logs[SAMPLES], logs[RUNS])

@@ -13,8 +13,8 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 Records: TypeAlias = npt.NDArray[Any]
 
-FILTER, COPIES, JOIN = 0, 1, 2
-"""Kinds of operators: passes a tuple or not; makes several of one; a window join of two inputs."""
+FILTER, COPIES, JOIN, AGGREGATE, CLOSE = 0, 1, 2, 3, 4
+"""Kinds of operators: passes a tuple or not; makes several of one; a window join of two inputs; aggregates."""
 
 ORDER, KINETIC, CYCLE, SCAN, LINES = 0, 1, 2, 3, 4
 """Ways to find the best unit: see `choosers`."""
@@ -91,6 +91,17 @@ TRACK = _record("alone ideal", "", short="part_from part_to row spare")
 NODE = _record("alone", "number after before", "identity")
 """A tuple in a list. `alone` is the time it would have taken so far alone on the processor."""
 
+AGGREGATE_STATE = _record("size", "pane_from pane_to first_pane rows_a_pane stream groups", "salt")
+"""An aggregate: see `windows`. `size`: of a partial row; `rows_a_pane`: 0 for panes of time."""
+
+CLOSE_STATE = _record("", "edge aggregate size slide rows next last end_from up_from up_to", "salt")
+"""A close: its windows from `next` on have not closed. `size` and `slide`: in panes; `rows`: in a pane, or 0.
+
+`up`: all queues below.
+"""
+
+PANE = _record("start", "first rows open")
+"""A pane: when it begins, its partial rows, and how many windows need them."""
 
 LEAF = _record("until weight since", "unit")
 """A node of a kinetic tree: the winner below it, its line, and the time until which it surely wins."""

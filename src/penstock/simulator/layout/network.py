@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import NetworkError
-from penstock.network import Edge, Network
+from penstock.network import Edge, Network, Operator
 from penstock.simulator.attributes import Attributes
 from penstock.simulator.compiled import records
 from penstock.simulator.compiled.bundles import NetworkArrays
@@ -14,6 +14,7 @@ from penstock.simulator.compiled.fates import salts
 from penstock.simulator.compiled.records import NOBODY, NONE, Ints
 from penstock.simulator.layout.arrivals import Feed
 from penstock.simulator.layout.lists import Lists, floats_of, ints_of, records_of
+from penstock.simulator.layout.windows import WindowLayout
 
 
 class Wiring:
@@ -29,13 +30,15 @@ class Wiring:
         self.blocking = {edge for edge in net.edges if blocking and net.operator_by_name[edge.target].windows}
         self.blocked = ints_of(self.edge[edge] for edge in self.blocking)
         self.ideal = floats_of(net.T(query.name) for query in net.queries)
-        streams = (self._stream(place, feed, lists) for place in range(len(net.streams)))
-        self.streams = records_of(records.STREAM, streams)
+        streams = [self._stream(place, feed, lists) for place in range(len(net.streams))]
+        self.streams = records_of(records.STREAM, [*streams, {}, {}] if net.panes else streams)
         self.edges = records_of(records.EDGE, (self._edge(edge, lists) for edge in net.edges))
         predicates = attributes.predicates if attributes else {}
         operators = (self._operator(operator.name, lists, predicates) for operator in net.operators)
         self.operators = records_of(records.OPERATOR, operators)
         self.operators["salt"] = salts(seed, len(net.operators))
+        self._check_joins()
+        self.windows = WindowLayout(net, feed, self.edge, self.operator, self.stream, self.operators["salt"])
 
     def arrays(self, lists: Ints) -> NetworkArrays:
         """Return the arrays for compiled code."""
@@ -57,8 +60,8 @@ class Wiring:
     def _edge(self, edge: Edge, lists: Lists) -> dict[str, Any]:
         net, operator = self.net, self.net.operator_by_name[edge.target]
         found = {
-            "cost": net.costs[edge],
-            "size": net.sizes[edge.source],
+            "cost": operator.costs[edge.port],
+            "size": 0 if operator.series else net.sizes[edge.source],
             "operator": self.operator[edge.target],
             "stream": self.stream.get(edge.source, NONE),
             "range": np.inf,
@@ -95,14 +98,34 @@ class Wiring:
 
     def _operator(self, name: str, lists: Lists, predicates: Mapping[str, Any]) -> dict[str, Any]:
         operator = self.net.operator_by_name[name]
-        whole = records.FILTER if operator.selectivity <= 1 else records.COPIES
         result_from, result_to = lists.add(self.net.query_place[q] for q in self.net.queries_at.get(name, ()))
         return {
             "selectivity": operator.selectivity,
             "estimate": operator.selectivity,
             "low": predicates[name].low if name in predicates else 0.0,
             "column": predicates[name].column if name in predicates else NONE,
-            "kind": records.JOIN if operator.windows else whole,
+            "kind": self._kind(operator),
             "result_from": result_from,
             "result_to": result_to,
         }
+
+    def _kind(self, operator: Operator) -> int:
+        if operator.name in self.net.panes:
+            return records.AGGREGATE
+        if operator.series:
+            return records.CLOSE
+        if operator.windows:
+            return records.JOIN
+        return records.FILTER if operator.selectivity <= 1 else records.COPIES
+
+    def _check_joins(self) -> None:
+        """Raise if a window join is above an aggregate: it does not know which results may still come."""
+        above: set[str] = set()
+        for operator in self.net.operators:
+            if operator.series or any(source in above for source in operator.inputs):
+                above.add(operator.name)
+                if operator.windows:
+                    raise NetworkError(
+                        f"the simulator does not join results of windows yet, and {operator.name!r} is a window "
+                        "join above an aggregate"
+                    )

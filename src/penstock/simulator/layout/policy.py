@@ -98,12 +98,17 @@ class PolicyLayout:
                 f"policy {policy.name!r} foresees the results of a tuple, which is impossible at a window join: "
                 "they depend on what is served before"
             )
+        if policy.clairvoyant and self.net.panes:
+            raise PolicyError(
+                f"policy {policy.name!r} foresees the results of a tuple, which is impossible at an aggregate "
+                "over windows: a partial row stands for many tuples"
+            )
         shared = any(len(paths) > 1 for paths in self.net.suffixes.values())
-        joins = any(operator.windows for operator in self.net.operators)
+        joins = any(operator.windows for operator in self.net.operators) or bool(self.net.panes)
         if adaptive and (policy.unit != "path" or policy.clusters or policy.clairvoyant or shared or joins):
             raise PolicyError(
                 "adaptive statistics are for policies that rank paths, on networks that share no operators and "
-                f"join no streams; {policy.name!r} on this network is not such a case"
+                f"have no windows; {policy.name!r} on this network is not such a case"
             )
 
     def _units(
