@@ -91,7 +91,7 @@ def test_json_files_are_read_alike(file):
     ("text", "told"),
     [
         ("a = ", "cannot be read as TOML"),
-        ("rates = 3", "a network has no key 'rates'. There are stream, operator, query."),
+        ("rates = 3", "a network has no key 'rates'. There are stream, operator, aggregate, query."),
         ("stream = 3", "stream must be a list of mappings"),
         (SHORT.split("[[query]]")[0], "there is no [[query]]"),
         (SHORT.replace("rate", "rte"), "stream 's' has no key 'rte'. Did you mean 'rate'?"),

@@ -31,7 +31,8 @@ def kept_rows(step: Aggregate, rows: pa.Table, older: pa.Table | None, to_duck: 
 def closed_windows(step: Close, closing: ClosingPanes, to_duck: Translate, run: Run) -> pa.Table:
     """The aggregates of windows, over all rows of their panes."""
     renamed = {"__seq0": "__n", ARRIVAL: "__na"}
-    rows = closing.rows.rename_columns([renamed.get(each, each) for each in closing.rows.column_names])
+    every = pa.concat_tables([closing.rows, *(each.table() for each in closing.stored)], promote_options="default")
+    rows = every.rename_columns([renamed.get(each, each) for each in every.column_names])
     keys = [f"s.{quoted(key.name)}" for key in step.keys if not key.is_variant]
     member = ["w.__q"] if step.group else []
     same = f"s.{TIME} = w.{PANE}" + (" AND s.__v = w.__v" if step.by_variant else "")

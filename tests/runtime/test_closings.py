@@ -12,10 +12,12 @@ from penstock.language.statements import WindowDef
 from penstock.plan.columns import numbers
 from penstock.plan.steps import MEMBER, PANE, VARIANT, seq
 from penstock.policies import Exhaustive
+from penstock.runtime import job_panes
 from penstock.runtime.admission import Arrived
 from penstock.runtime.closings import SIZE, Series, panes_of_windows, windows_between
 from penstock.runtime.engine import Engine
 from penstock.runtime.pane_log import Panes
+from penstock.runtime.rows.written_segments import SegmentWriter
 from tests.runtime.duck import Duck, next_job
 
 START = datetime(2026, 1, 1)
@@ -207,6 +209,24 @@ def test_many_small_jobs_leave_few_chunks():
     assert len(log.chunks) <= 12
     small.engine.set_watermark("s", None, ended=True)
     assert small.run() == [(100,)]
+
+
+def test_panes_that_take_too_much_memory_become_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_panes, "RESIDENT_BYTES", 0)
+    monkeypatch.setattr(job_panes, "SEGMENT_BYTES", 0)
+    small = Small("SELECT count(*) AS n FROM s [RANGE 1 HOUR SLIDE 1 HOUR]").begin()
+    small.engine.write_segments_by(SegmentWriter(tmp_path))
+    for number in range(30):
+        small.admit(number)
+        small.run()
+        small.engine.release()
+    [log] = small.engine.state.panes.values()
+    assert all(chunk.is_stored for chunk in log.chunks)
+    assert len(list(tmp_path.iterdir())) == len(log.chunks) == 30
+    small.engine.set_watermark("s", None, ended=True)
+    assert small.run() == [(30,)]
+    small.engine.release()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_dropped_query_gets_no_open_window():

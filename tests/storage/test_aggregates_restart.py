@@ -26,6 +26,8 @@ def check(case, seed: int, policy: str) -> int:
         TemporaryDirectory() as folder,
         patch.object(file_admission, "TimeIndexBuilder", small_blocks),
         patch.object(job_panes, "MOST_CHUNKS", random.choice([1, 2, 8])),
+        patch.object(job_panes, "RESIDENT_BYTES", random.choice([0, 500, 64_000_000])),
+        patch.object(job_panes, "SEGMENT_BYTES", 200),
     ):
         place = Path(folder) / "rows"
         place.mkdir()

@@ -42,9 +42,15 @@ def scratch() -> str | None:
 
 def peak_bytes(pid: int) -> int | None:
     """Return the sum of the peak memory of a process and its children; None where none is recorded."""
-    own = own_peak_bytes(pid)
+    both = own_and_others_peak_bytes(pid)
+    return sum(both.values()) if both["own_peak_bytes"] else None
+
+
+def own_and_others_peak_bytes(pid: int) -> dict[str, int]:
+    """Return the peak memory of a process, and the sum of its children's: of a worker, Python's and Java's."""
     # A child that has just ended counts 0
-    return own + sum(own_peak_bytes(each) for each in children(pid)) if own else None
+    others = sum(own_peak_bytes(each) for each in children(pid))
+    return {"own_peak_bytes": own_peak_bytes(pid), "others_peak_bytes": others}
 
 
 def own_peak_bytes(pid: int) -> int:

@@ -21,6 +21,7 @@ from penstock.runtime.defaults import CHUNK_ROWS
 from penstock.runtime.dispatch import Dispatcher
 from penstock.runtime.file_admission import admitted_files
 from penstock.runtime.job import Emitted, Job
+from penstock.runtime.job_panes import store_panes
 from penstock.runtime.job_rows import JobRows
 from penstock.runtime.query_lifecycle import QueryLifecycle
 from penstock.runtime.query_state import QueryState
@@ -366,6 +367,7 @@ class Engine:
         join_progress.release(self.state)
         closings.release(self.state)
         if self._segments is not None:
+            store_panes(self.state, self._segments)
             self._segments.sweep(self.state)
             for log in self.state.streams.values():
                 log.chunks = self._segments.shortened(log.definition, log.chunks)

@@ -69,7 +69,8 @@ class Job:
         """The files that the job reads, each with its stream."""
         taken = (chunk.place for chunks in self.taken.values() for chunk in chunks)
         probed = (rows for window in self.work.probes.values() for rows in window.stored)
-        for rows in (*taken, *probed):
+        panes = (rows for closing in self.work.closing.values() for rows in closing.stored)
+        for rows in (*taken, *probed, *panes):
             if isinstance(rows, StoredRows):
                 for segment in rows.segments:
                     yield rows.batch.stream.name, segment

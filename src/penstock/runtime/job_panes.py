@@ -5,12 +5,17 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
+from penstock.language.statements import Column, StreamDef
+from penstock.language.types import ColumnType
 from penstock.network import Edge
-from penstock.plan.columns import numbers
-from penstock.plan.steps import PANE, TIME, Aggregate, Close, seq
+from penstock.plan.columns import arrow_type, numbers, spark_type
+from penstock.plan.steps import ARRIVAL, PANE, TIME, Aggregate, Close, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.closings import SIZE, panes_of_windows
+from penstock.runtime.pane_log import PANES
 from penstock.runtime.rows.job_input import InputRows
+from penstock.runtime.rows.stored import StoredRows
+from penstock.runtime.rows.written_segments import RESIDENT_BYTES, SEGMENT_BYTES, SegmentWriter
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken
 from penstock.runtime.work import ClosingPanes
@@ -31,10 +36,39 @@ def closing_panes(state: RuntimeState, takes: Mapping[Edge, InputRows]) -> dict[
         starts, sizes = numbers(rows.table, seq(0)), numbers(rows.table, SIZE)
         first, end = int(starts.min()), int((starts + sizes).max())
         windows = panes_of_windows(rows.table, log.panes)
-        table = rows_of_chunks(log.between(first, end))
+        chunks = log.between(first, end)
+        resident = [chunk for chunk in chunks if not chunk.is_stored]
+        stored = tuple(chunk.place for chunk in chunks if isinstance(chunk.place, StoredRows))
+        table = rows_of_chunks(resident) if resident else _no_rows(stored[0])
         needed = np.isin(numbers(table, TIME), numbers(windows, PANE))
-        found[edge.target] = ClosingPanes(windows, table if needed.all() else table.filter(pa.array(needed)))
+        rows = table if needed.all() else table.filter(pa.array(needed))
+        found[edge.target] = ClosingPanes(windows, rows, stored)
     return found
+
+
+def _no_rows(stored: StoredRows) -> pa.Table:
+    """Return no rows, with the columns of stored partial aggregates."""
+    fields = [pa.field(column.name, arrow_type(column.type.name)) for column in stored.batch.stream.columns]
+    hidden = [pa.field(name, pa.int64()) for name in (TIME, ARRIVAL)]
+    return pa.schema([*fields, *hidden]).empty_table()
+
+
+def store_panes(state: RuntimeState, writer: SegmentWriter) -> None:
+    """Write the oldest partial aggregates of logs that take too much memory."""
+    busy = {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
+    for name, log in state.panes.items():
+        if sum(chunk.bytes for chunk in log.chunks if not chunk.is_stored) <= RESIDENT_BYTES + SEGMENT_BYTES:
+            continue
+        chunks = log.oldest_resident(RESIDENT_BYTES, busy)
+        if not chunks:
+            continue
+        rows = rows_of_chunks(chunks)
+        shown = [field for field in rows.schema if field.name not in (TIME, ARRIVAL, seq(0))]
+        columns = tuple(Column(field.name, ColumnType(spark_type(field.type))) for field in shown)
+        if seq(0) not in rows.column_names:  # segments have numbers
+            rows = rows.append_column(seq(0), pa.array(np.arange(rows.num_rows), pa.int64()))
+        log.store(chunks, state.chunk(name, writer.stored(StreamDef(name, columns, PANES), [rows])))
+        state.changed_panes.add(name)
 
 
 def older_panes(
@@ -54,7 +88,8 @@ def older_panes(
         chunks: list[Chunk] = []
         rows = 0
         for chunk in reversed(log.chunks):
-            if chunk.number in busy or rows + chunk.rows > most_rows or (chunks and chunk.rows > 2 * rows):
+            is_free = not chunk.is_stored and chunk.number not in busy
+            if not is_free or rows + chunk.rows > most_rows or (chunks and chunk.rows > 2 * rows):
                 break
             chunks.append(chunk)
             rows += chunk.rows

@@ -1,6 +1,6 @@
 """`PaneLog`: the partial aggregates of an operator, in chunks, until no window needs them any more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,6 +10,11 @@ import pyarrow as pa
 from penstock.plan.columns import Micros, numbers
 from penstock.plan.steps import TIME, VARIANT
 from penstock.runtime.chunk import Chunk
+from penstock.runtime.rows.segment import Segment
+from penstock.runtime.rows.stored import StoredRows
+
+PANES = "panes"
+"""The source of a stream of partial aggregates, as segments have it."""
 
 
 class Panes(NamedTuple):
@@ -71,6 +76,31 @@ class PaneLog:
         if new is not None:
             self.add(new)
 
+    def oldest_resident(self, most_bytes: int, busy: Set[int]) -> list[Chunk]:
+        """Return the oldest resident chunks, without which at most so many bytes are resident."""
+        held = sum(chunk.bytes for chunk in self.chunks if not chunk.is_stored)
+        found: list[Chunk] = []
+        for chunk in self.chunks:
+            if held <= most_bytes:
+                break
+            if not chunk.is_stored and chunk.number not in busy:
+                found.append(chunk)
+                held -= chunk.bytes
+        return found
+
+    def store(self, old: Iterable[Chunk], new: Chunk) -> None:
+        """Put a chunk of stored rows in place of resident ones."""
+        chunks = list(old)
+        panes = Panes.union(self._panes_of(chunk) for chunk in chunks)
+        self.replace(chunks, None)
+        self.chunks.insert(0, new)
+        self._panes[new.number] = panes
+
+    def remove(self, lost: Set[Segment]) -> None:
+        """Remove the rows of lost files."""
+        self.chunks = [each for chunk in self.chunks for each in chunk.without(lost)]
+        self._forget()
+
     def release(self, first: float) -> bool:
         """Release the chunks whose panes all begin before `first`; return whether there were some."""
         kept = [chunk for chunk in self.chunks if chunk.last_time >= first]
@@ -89,11 +119,15 @@ class PaneLog:
     def panes(self) -> Panes:
         """All panes that have rows."""
         if self._all is None:
-            for chunk in self.chunks:
-                if chunk.number not in self._panes:
-                    self._panes[chunk.number] = Panes.of(chunk.table)
-            self._all = Panes.union(self._panes[chunk.number] for chunk in self.chunks)
+            self._all = Panes.union(map(self._panes_of, self.chunks))
         return self._all
+
+    def _panes_of(self, chunk: Chunk) -> Panes:
+        if chunk.number not in self._panes:
+            place = chunk.place
+            rows = place.columns([TIME, VARIANT]) if isinstance(place, StoredRows) else chunk.table
+            self._panes[chunk.number] = Panes.of(rows)
+        return self._panes[chunk.number]
 
     def between(self, first: int, end: int) -> list[Chunk]:
         """Return the chunks that may have panes from `first` on and before `end`."""

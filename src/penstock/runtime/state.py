@@ -112,6 +112,7 @@ class RuntimeState:
         """Yield the files that queues, logs and jobs in flight need; some several times."""
         chunks = [chunk for queue in self.queues.values() for chunk in queue.chunks]
         chunks += [chunk for log in self.streams.values() for chunk in log.chunks]
+        chunks += [chunk for log in self.panes.values() for chunk in log.chunks]
         for chunk in chunks:
             yield from chunk.segments
         for job in self.in_flight:
@@ -124,6 +125,8 @@ class RuntimeState:
             queue.remove(lost)
         for log in self.streams.values():
             log.chunks = [each for chunk in log.chunks for each in chunk.without(lost)]
+        for panes in self.panes.values():
+            panes.remove(lost)
 
     def backlog(self, source: str) -> int:
         """Return the bytes of a stream's rows that wait for their first operator."""

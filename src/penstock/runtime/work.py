@@ -13,6 +13,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import PANE, TIME, Columns
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
+from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.written import WriteTarget, WrittenResults
 
 PARTITION_ROWS = 50_000
@@ -25,6 +26,13 @@ class ClosingPanes:
 
     windows: pa.Table
     rows: pa.Table
+    """Those that are resident."""
+    stored: tuple[StoredRows, ...] = ()
+
+    @property
+    def num_rows(self) -> int:
+        """How many partial aggregates there are."""
+        return int(self.rows.num_rows) + sum(each.rows for each in self.stored)
 
     @cached_property
     def most_rows(self) -> int:
@@ -32,7 +40,9 @@ class ClosingPanes:
         panes, counts = np.unique(numbers(self.rows, TIME), return_counts=True)
         wanted = numbers(self.windows, PANE)
         places = np.minimum(np.searchsorted(panes, wanted), len(panes) - 1)
-        return int(counts[places][panes[places] == wanted].sum()) if len(panes) else 0
+        found = int(counts[places][panes[places] == wanted].sum()) if len(panes) else 0
+        often = int(np.unique(wanted, return_counts=True)[1].max()) if len(wanted) else 0
+        return found + often * sum(each.rows for each in self.stored)
 
 
 @dataclass(frozen=True)

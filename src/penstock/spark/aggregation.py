@@ -1,6 +1,7 @@
 """Aggregates as Spark frames: partial ones by pane, and those of the windows that close."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,8 +13,10 @@ from penstock.plan.aggregates import Kept, Part, kept
 from penstock.plan.plan import Plan
 from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Call, Close, seq
 from penstock.runtime.closings import FROM, UNTIL
+from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.work import PARTITION_ROWS, ClosingPanes, Work
 from penstock.spark.frames import Frames
+from penstock.spark.stored_frames import stored_frame
 from penstock.spark.types import column_type
 
 _HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"))
@@ -76,7 +79,14 @@ class Aggregation:
         types = (each for call in step.calls for each in self._part_types(name, call))
         missing = [named(f"CAST(NULL AS {kind})", part) for part, kind in types if part not in rows.column_names]
         frame = frame.selectExpr("*", *missing) if missing else frame
-        return frame.coalesce(1) if partitions == 1 else frame  # Spark need not shuffle a single partition
+        if not closing.stored:
+            return frame.coalesce(1) if partitions == 1 else frame  # Spark need not shuffle a single partition
+        names = sorted({column.name for each in closing.stored for column in each.batch.stream.columns})
+        stored = [self._stored(each, [n for n in names if n in each.batch.names]) for each in closing.stored]
+        return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), stored, frame)
+
+    def _stored(self, rows: StoredRows, names: Sequence[str]) -> DataFrame:
+        return stored_frame(self._frames.spark, [rows], names).drop(seq(0))
 
     def _merged(self, name: str, step: Close, rows: DataFrame, windows: DataFrame) -> DataFrame:
         below = self._below(name)

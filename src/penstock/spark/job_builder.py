@@ -136,7 +136,7 @@ class JobBuilder:
             closing = self._work.closing.get(edge.target)
             rows = self._entry(edge, taken) if closing is None else Rows(self._frames.of(closing.windows))
             self._arriving[edge.target, edge.port].append(rows)
-            self._entry_rows[edge.target, edge.port] += (closing.rows if closing else taken).num_rows
+            self._entry_rows[edge.target, edge.port] += (closing or taken).num_rows
         leaving: dict[str, Rows] = {}
         for operator in network.operators:
             name = operator.name

@@ -9,8 +9,10 @@ from zlib import compress, decompress
 
 import numpy as np
 
-from penstock.language.statements import StreamDef
+from penstock.language.statements import Column, StreamDef
+from penstock.language.types import ColumnType
 from penstock.plan.columns import Micros
+from penstock.runtime.pane_log import PANES
 from penstock.runtime.rows.segment import FileStamp, Segment
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.stored_batch import AdmittedFile, StoredBatch
@@ -25,7 +27,9 @@ Checksum = Callable[[Segment], int]
 def described(rows: StoredRows, folder: Path, checksum: Checksum) -> dict[str, Any]:
     """Return stored rows as JSON. Files below the state folder are named from there."""
     batch = rows.batch
+    columns = [[column.name, column.type.name] for column in batch.stream.columns]
     return {
+        **({"columns": columns} if batch.stream.source == PANES else {}),
         "stream": batch.stream.name,
         "first": rows.first,
         "end": rows.end,
@@ -61,8 +65,10 @@ def _described_file(file: AdmittedFile, folder: Path, checksum: Checksum) -> dic
 def restored(about: Mapping[str, Any], streams: Mapping[str, StreamDef], folder: Path) -> StoredRows:
     """Return stored rows from JSON; raise if a file of ours is not what was written."""
     lows, highs, block_rows = about["index"]
+    name, own = about["stream"], about.get("columns")
+    columns = tuple(Column(each, ColumnType(kind)) for each, kind in own or ())
     batch = StoredBatch(
-        streams[about["stream"]],
+        streams[name] if own is None else StreamDef(name, columns, PANES),
         tuple(_restored_file(each, about["stream"], folder) for each in about["files"]),
         about["arrival"],
         TimeIndex(unpacked(lows), unpacked(highs), block_rows),

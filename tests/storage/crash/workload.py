@@ -1,8 +1,8 @@
 """The streams, the stored table and the queries of the crash harness, all from a seed.
 
 Names of files increase, and so do times over files: results do not depend on when the files are listed. Every
-line of a stream has an id, which is also its sequence number, and every query selects the ids of the rows that it
-combines. So no two results are equal.
+line of a stream has an id, which is also its sequence number, and every query but a few aggregates selects ids of
+the rows that it combines. So no two results of one query are equal.
 """
 
 import random
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.oracle.aggregate_model import aggregate_query
 from tests.oracle.model import Case, FromItem, QuerySpec, StreamData, TableData
 from tests.storage.crash.lines import write_lines
 
@@ -222,7 +223,48 @@ def queries(chance: random.Random) -> list[QuerySpec]:
             comma_style=False,
         ),
     ]
-    return found + window_joins(chance)
+    return found + window_joins(chance) + aggregates(chance)
+
+
+def aggregates(chance: random.Random) -> list[QuerySpec]:
+    """A group with windows of several sizes, keys from the stored table, windows of rows, and sliding windows.
+
+    Where windows do not overlap, the lowest id of a group is that of no other result. The others have no ids.
+    """
+    found = [
+        aggregate_query(
+            f"volume_{port}",
+            "min(id) AS id, host, count(*) AS n, sum(size) AS total, max(note) AS note",
+            f"packets [RANGE {seconds * SECOND} SLIDE {seconds * SECOND}]",
+            f"port = {port} AND size > {chance.randrange(100, 400)}",
+            "host",
+            "count(*) > 1",
+        )
+        for port, seconds in enumerate((5, 7, 2, 5))
+    ]
+    return [
+        *found,
+        aggregate_query(
+            "owners",
+            "min(r.id) AS id, h.owner, count(*) AS n, sum(r.code) AS codes, count(DISTINCT r.host) AS hosts",
+            f"replies [RANGE {4 * SECOND} SLIDE {4 * SECOND}] AS r, hosts AS h",
+            "r.host = h.host",
+            "h.owner",
+        ),
+        aggregate_query(
+            "tens",
+            "min(id) AS id, count(*) AS n, first(host) AS host, last(note) AS note, window_end",
+            "packets [ROWS 10 SLIDE 10]",
+            "size > 200",
+        ),
+        aggregate_query(
+            "levels",
+            "level, count(*) AS n, max_by(tag, id) AS tag, window_start",
+            f"alerts [RANGE {6 * SECOND} SLIDE {2 * SECOND}]",
+            group="level",
+        ),
+        aggregate_query("slides", "count(*) AS n, min(code) AS code, window_end", "replies [ROWS 40 SLIDE 20]"),
+    ]
 
 
 def window_joins(chance: random.Random) -> list[QuerySpec]:

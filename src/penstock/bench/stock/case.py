@@ -99,20 +99,10 @@ class MeasuredRun:
         return self.row_queries / self.seconds
 
 
-@dataclass(frozen=True)
-class CaseResult:
-    """The result of a case. `status` is ok, wrong (results differ from the expected ones) or failed."""
+class RunFigures:
+    """What is computed from the runs of a case."""
 
-    case: StockCase
-    status: str
-    reason: str = ""
-    runs: tuple[MeasuredRun, ...] = ()
-    session_s: float | None = None
-    register_s: float | None = None
-    first_s: float | None = None
-    peak_bytes: int | None = None
-    offered: float | None = None
-    took_s: float = field(default=0.0, compare=False)
+    runs: tuple[MeasuredRun, ...]
 
     @property
     def rate(self) -> float | None:
@@ -127,7 +117,36 @@ class CaseResult:
     @property
     def avg_response(self) -> float | None:
         """The average response, the median of the runs."""
-        return self._median("avg_response")
+        return self.median_of("avg_response")
+
+    def response(self, name: str) -> float | None:
+        """Return a figure of responses, such as `p95`, the median of the runs."""
+        return self.median_of(f"{name}_response")
+
+    def kept_up_with(self, seconds: float) -> bool | None:
+        """Whether what was left at the end of a paced load of so many seconds took less than half of them."""
+        return max(run.behind_s for run in self.runs) < seconds / 2 if self.runs else None
+
+    def median_of(self, name: str) -> float | None:
+        """Return the median of a figure of the runs."""
+        values = [getattr(run, name) for run in self.runs]
+        return median(values) if values and None not in values else None
+
+
+@dataclass(frozen=True)
+class CaseResult(RunFigures):
+    """The result of a case. `status` is ok, wrong (results differ from the expected ones) or failed."""
+
+    case: StockCase
+    status: str
+    reason: str = ""
+    runs: tuple[MeasuredRun, ...] = ()
+    session_s: float | None = None
+    register_s: float | None = None
+    first_s: float | None = None
+    peak_bytes: int | None = None
+    offered: float | None = None
+    took_s: float = field(default=0.0, compare=False)
 
     @property
     def start_s(self) -> float | None:
@@ -136,10 +155,8 @@ class CaseResult:
 
     @property
     def sustained(self) -> bool | None:
-        """Whether a paced load was sustained: what was left at its end took less than half its time."""
-        if self.case.feeding != "paced" or not self.runs:
-            return None
-        return max(run.behind_s for run in self.runs) < self.case.seconds / 2
+        """Whether a paced load was sustained."""
+        return self.kept_up_with(self.case.seconds) if self.case.feeding == "paced" else None
 
     @property
     def _table(self) -> str:
@@ -148,14 +165,6 @@ class CaseResult:
             return f"Penstock alone, N filters of {100 * self.case.selectivity:g} %, drain"
         load = "" if self.offered is None else f" at {self.offered:,.0f} rows/s"
         return f"{self.case.what}, {self.case.feeding}{load}"
-
-    def response(self, name: str) -> float | None:
-        """Return a figure of responses, such as `p95`, the median of the runs."""
-        return self._median(f"{name}_response")
-
-    def _median(self, name: str) -> float | None:
-        values = [getattr(run, name) for run in self.runs]
-        return median(values) if values and None not in values else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the case, the medians of its runs, and the runs, as JSON."""
@@ -172,13 +181,13 @@ class CaseResult:
             "row_queries_per_s_low": min(rates, default=None),
             "row_queries_per_s_high": max(rates, default=None),
             "rows_per_s": self.rows_per_s,
-            "seconds_measured": self._median("seconds"),
+            "seconds_measured": self.median_of("seconds"),
             "avg_response": self.avg_response,
-            "median_response": self._median("median_response"),
-            "p95_response": self._median("p95_response"),
-            "p99_response": self._median("p99_response"),
-            "max_response": self._median("max_response"),
-            "behind_s": self._median("behind_s"),
+            "median_response": self.median_of("median_response"),
+            "p95_response": self.median_of("p95_response"),
+            "p99_response": self.median_of("p99_response"),
+            "max_response": self.median_of("max_response"),
+            "behind_s": self.median_of("behind_s"),
             "session_s": self.session_s,
             "register_s": self.register_s,
             "first_s": self.first_s,

@@ -1,14 +1,14 @@
 """Input files, prepared in a staging folder and renamed into place: all at once, or each at its time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.bench.stock.workload import Columns, EventTimeSpan, StockWorkload
+from penstock.bench.stock.workload import BenchWorkload, Columns, EventTimeSpan, StockWorkload
 from penstock.workloads import Bursty, until
 
 ROWS_PER_EVENT_SECOND = 2000
@@ -17,7 +17,8 @@ ROWS_PER_EVENT_SECOND = 2000
 SLOT_S = 0.5
 """Paced rows are collected into files of this many seconds."""
 
-_BEGIN_US = 1_700_000_000_000_000
+BEGIN_US = 1_700_000_000_000_000
+"""The event time of the first row."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +27,35 @@ class Batch:
 
     moves: tuple[tuple[float, str, str], ...]
     rows: Mapping[str, int]
-    outputs: int
-    """The results that it adds, of all queries together."""
     sent_us: int
     """What `sent` is in a row that is due at the start. It never falls from one batch to the next, as a join takes
     the later of two, and windows look back into the batches before."""
+    newest_us: tuple[int, ...]
+    """The newest event time of the stream when each of the renames is done."""
+    outputs: int = 0
+    """The results that it adds, of all queries together, where they are counted."""
 
 
-class Inputs:
-    """Makes the files of a case, in order, and computes the expected results of the queries."""
+class InputFiles:
+    """Makes the files of a case, in order, and keeps their rows.
 
-    def __init__(self, workload: StockWorkload, folder: Path, seed: int) -> None:
+    Event time goes on by a second with every `rows_per_event_second` rows of all streams together.
+    """
+
+    def __init__(
+        self,
+        workload: BenchWorkload,
+        folder: Path,
+        seed: int,
+        rows_per_event_second: float = ROWS_PER_EVENT_SECOND,
+    ) -> None:
         self._workload = workload
+        self._rows_per_event_second = rows_per_event_second
         self._folder = folder
         self._random = np.random.default_rng(seed)
         self._names = [stream.name for stream in workload.streams]
         self._files = 0
-        self._outputs = 0
-        self._event_us = _BEGIN_US
+        self._event_us = BEGIN_US
         self._sent_us = 0
         self._made: dict[str, list[pa.Table]] = {name: [] for name in self._names}
         (folder / "staged").mkdir()
@@ -51,9 +63,23 @@ class Inputs:
             (folder / "in" / name).mkdir(parents=True)
         workload.store(folder)
 
-    def backlog(self, files: int, rows: int) -> Batch:
-        """Make files that are there at once; the streams share the rows of a file."""
-        return self._batch([(0.0, self._shares(rows)) for _ in range(files)])
+    def backlog(self, files: int, rows: int, closing_us: int = 0, closing_rows: int = 1) -> Batch:
+        """Make files that are there at once; the streams share the rows of a file.
+
+        With `closing_us`, another file of `closing_rows` follows, whose event times are later by so much.
+        """
+        batch = self._batch([(0.0, self._shares(rows)) for _ in range(files)])
+        if not closing_us:
+            return batch
+        self._event_us += closing_us
+        last = self._batch([(0.0, dict.fromkeys(self._names, closing_rows))])
+        return replace(
+            batch,
+            moves=batch.moves + last.moves,
+            rows={name: batch.rows[name] + last.rows[name] for name in self._names},
+            newest_us=batch.newest_us + last.newest_us,
+            outputs=batch.outputs + last.outputs,
+        )
 
     def bursty(self, rate: float, seconds: float, seed: int) -> Batch:
         """Make files that come as bursty rows do, collected into slots of half a second."""
@@ -75,9 +101,9 @@ class Inputs:
         """Make files of so many rows, one after another at the same distance."""
         return self._batch([(number * every_s, self._shares(rows)) for number in range(round(seconds / every_s))])
 
-    def expected(self) -> dict[str, int]:
-        """Return the results of each query, given everything that was made so far."""
-        return self._workload.expected({name: _columns(tables) for name, tables in self._made.items()})
+    def columns(self) -> dict[str, Columns]:
+        """Return everything that was made so far, by stream."""
+        return {name: _columns(tables) for name, tables in self._made.items()}
 
     def _shares(self, rows: int) -> dict[str, int]:
         share = rows // len(self._names)
@@ -85,18 +111,19 @@ class Inputs:
 
     def _batch(self, arrivals: list[tuple[float, dict[str, int]]]) -> Batch:
         moves: list[tuple[float, str, str]] = []
+        newest: list[int] = []
         rows = dict.fromkeys(self._names, 0)
         for due_s, counts in arrivals:
-            length = sum(counts.values()) * 1_000_000 // ROWS_PER_EVENT_SECOND + 2
+            length = int(sum(counts.values()) * 1_000_000 // self._rows_per_event_second) + 2
             span = EventTimeSpan(self._event_us, self._event_us + length)
             for name, count in counts.items():
                 moves.append((due_s, *self._file(name, count, span, self._sent_us + round(due_s * 1e6))))
                 rows[name] += count
+                newest.append(span.end - 1)
             self._event_us = span.end
-        before, self._outputs = self._outputs, sum(self.expected().values())
         sent_us = self._sent_us
         self._sent_us += round(max(due_s for due_s, *_ in moves) * 1e6)
-        return Batch(tuple(moves), rows, self._outputs - before, sent_us)
+        return Batch(tuple(moves), rows, sent_us, tuple(newest))
 
     def _file(self, stream: str, count: int, span: EventTimeSpan, sent_us: int) -> tuple[str, str]:
         table = self._workload.rows(stream, count, span, sent_us, self._random)
@@ -106,6 +133,24 @@ class Inputs:
         staged = self._folder / "staged" / f"{stream}-{name}"
         pq.write_table(table, staged)
         return str(staged), str(self._folder / "in" / stream / name)
+
+
+class Inputs(InputFiles):
+    """Makes the files of a case, and counts the expected results of the queries."""
+
+    def __init__(self, workload: StockWorkload, folder: Path, seed: int) -> None:
+        super().__init__(workload, folder, seed)
+        self._counted = workload
+        self._outputs = 0
+
+    def expected(self) -> dict[str, int]:
+        """Return the results of each query, given everything that was made so far."""
+        return self._counted.expected(self.columns())
+
+    def _batch(self, arrivals: list[tuple[float, dict[str, int]]]) -> Batch:
+        made = super()._batch(arrivals)
+        before, self._outputs = self._outputs, sum(self.expected().values())
+        return replace(made, outputs=self._outputs - before)
 
 
 def _columns(tables: list[pa.Table]) -> Columns:

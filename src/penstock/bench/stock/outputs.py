@@ -21,6 +21,16 @@ from penstock.sinks.folder_layout import staged_in
 
 
 @dataclass(frozen=True)
+class CommittedFile:
+    """A file of results, and when it was committed; `by` is the column that tells queries apart, if it has one."""
+
+    path: Path
+    committed: float
+    query: str = ""
+    by: str | None = None
+
+
+@dataclass(frozen=True)
 class ResultFile:
     """A file of results: its commit time, rows by query, and arrival times with their counts."""
 
@@ -44,29 +54,29 @@ def manifests(folder: Path) -> dict[str, float]:
     return found
 
 
-def one_each(out: Path) -> Iterator[ResultFile]:
-    """Yield what stock queries wrote, a folder each."""
+def one_each_files(out: Path) -> Iterator[CommittedFile]:
+    """Yield the files that stock queries wrote, a folder each."""
     for folder in sorted(out.iterdir()):
         for name, committed in manifests(folder).items():
-            yield _read(folder / name, committed, folder.name)
+            yield CommittedFile(folder / name, committed, folder.name)
 
 
-def grouped(out: Path) -> Iterator[ResultFile]:
-    """Yield what one stock query wrote for all, told apart by a column `q`."""
+def grouped_files(out: Path) -> Iterator[CommittedFile]:
+    """Yield the files that one stock query wrote for all, told apart by a column `q`."""
     for name, committed in manifests(out / "all").items():
-        yield _read(out / "all" / name, committed, "", by="q")
+        yield CommittedFile(out / "all" / name, committed, by="q")
 
 
-def fan_out(out: Path) -> Iterator[ResultFile]:
-    """Yield what foreachBatch wrote: a folder for every query and batch."""
+def fan_out_files(out: Path) -> Iterator[CommittedFile]:
+    """Yield the files that foreachBatch wrote: a folder for every query and batch."""
     for marker in sorted(out.glob("*/batch=*/_SUCCESS")):
         committed = marker.stat().st_mtime
         for file in marker.parent.glob("*.parquet"):
-            yield _read(file, committed, marker.parent.parent.name)
+            yield CommittedFile(file, committed, marker.parent.parent.name)
 
 
-def penstock(out: Path) -> Iterator[ResultFile]:
-    """Yield what Penstock's jobs wrote: files of groups, told apart by a column, and files of single queries.
+def penstock_files(out: Path) -> Iterator[CommittedFile]:
+    """Yield the files that Penstock's jobs wrote: of groups, told apart by a column, and of single queries.
 
     They are published to the folders of queries at the end; those copies do not count. A file gets its time of
     change when it is renamed: with a state that is later than the time at which it was written.
@@ -74,14 +84,34 @@ def penstock(out: Path) -> Iterator[ResultFile]:
     for staged in staged_in(out):
         committed = renamed_s(staged.path)
         if staged.place is None:
-            yield _read(staged.path, committed, "", by=QUERY)
+            yield CommittedFile(staged.path, committed, by=QUERY)
         else:
-            yield _read(staged.path, committed, staged.place)
+            yield CommittedFile(staged.path, committed, staged.place)
 
 
 def renamed_s(path: Path) -> float:
     """Return when a file was renamed to its place, if nothing else was changed since."""
     return path.stat().st_ctime
+
+
+def one_each(out: Path) -> Iterator[ResultFile]:
+    """Yield what stock queries wrote, a folder each."""
+    return map(_read, one_each_files(out))
+
+
+def grouped(out: Path) -> Iterator[ResultFile]:
+    """Yield what one stock query wrote for all."""
+    return map(_read, grouped_files(out))
+
+
+def fan_out(out: Path) -> Iterator[ResultFile]:
+    """Yield what foreachBatch wrote."""
+    return map(_read, fan_out_files(out))
+
+
+def penstock(out: Path) -> Iterator[ResultFile]:
+    """Yield what Penstock's jobs wrote."""
+    return map(_read, penstock_files(out))
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[ResultFile]]] = {
@@ -95,17 +125,17 @@ READERS: Mapping[str, Callable[[Path], Iterator[ResultFile]]] = {
 """How to read the results of each system."""
 
 
-def _read(file: Path, committed: float, query: str, by: str | None = None) -> ResultFile:
-    columns = ["sent"] if by is None else ["sent", by]
+def _read(file: CommittedFile) -> ResultFile:
+    columns = ["sent"] if file.by is None else ["sent", file.by]
     # Read as a file, not as a data set: the name of a folder above it must not become a column
-    table = pq.ParquetFile(file).read(columns=columns)
+    table = pq.ParquetFile(file.path).read(columns=columns)
     values, weights = np.unique(table.column("sent").to_numpy(), return_counts=True)
-    if by is None:
-        counts = {query: table.num_rows}
+    if file.by is None:
+        counts = {file.query: table.num_rows}
     else:
-        pairs = pc.value_counts(table.column(by)).to_pylist()
+        pairs = pc.value_counts(table.column(file.by)).to_pylist()
         counts = {_name(pair["values"]): pair["counts"] for pair in pairs}
-    return ResultFile(committed, counts, values.astype(np.int64), weights.astype(np.int64))
+    return ResultFile(file.committed, counts, values.astype(np.int64), weights.astype(np.int64))
 
 
 def _name(value: int | str) -> str:

@@ -1,12 +1,12 @@
 """Penstock as the benchmark runs it: a script over the same folders, with results in files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.bench.stock.workload import StockWorkload
+from penstock.bench.stock.workload import BenchWorkload
 from penstock.spark import Running, started
 from penstock.spark.session import spark_session
 
@@ -18,7 +18,7 @@ def penstock_session(heap: str) -> Iterator[SparkSession]:
         yield spark
 
 
-def script_of(workload: StockWorkload, folder: Path) -> str:
+def script_of(workload: BenchWorkload, folder: Path, settings: Mapping[str, str] | None = None) -> str:
     """Return the script: streams, tables, queries. Files of jobs stay as they are: they say when results came.
 
     >>> from penstock.bench.stock.filters import Filters
@@ -35,17 +35,24 @@ def script_of(workload: StockWorkload, folder: Path) -> str:
     for name, columns in workload.tables.items():
         lines.append(f"CREATE TABLE {name} ({columns}) FROM parquet WITH (path = '{folder}/{name}.parquet');")
     lines += [f"CREATE QUERY {query.name} AS {query.penstock};" for query in workload.queries]
-    return "\n".join([*lines, "SET publish = '0 s';"])
+    values = {"publish": "'0 s'", **(settings or {})}
+    return "\n".join([*lines, *(f"SET {name} = {value};" for name, value in values.items())])
 
 
 class PenstockSystem:
     """A running script, with or without a state."""
 
     def __init__(
-        self, spark: SparkSession, workload: StockWorkload, folder: Path, *, has_state: bool = False
+        self,
+        spark: SparkSession,
+        workload: BenchWorkload,
+        folder: Path,
+        *,
+        has_state: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self._spark = spark
-        self._script = script_of(workload, folder)
+        self._script = script_of(workload, folder, settings)
         self._out = folder / "out"
         self._state = folder / "state" if has_state else None
         self._running: Running | None = None

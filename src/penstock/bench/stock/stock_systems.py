@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.bench.loopback import LOOPBACK
 from penstock.bench.stock.filters import Filters
 from penstock.bench.stock.mixed import WATERMARK
-from penstock.bench.stock.workload import StockWorkload
+from penstock.bench.stock.workload import BenchWorkload
 
 
 @contextmanager
@@ -47,7 +47,10 @@ def stock_session(
 class Stock:
     """Base of all variants: sources and tables as views, sinks, and waiting until all is processed."""
 
-    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path) -> None:
+    watermark = WATERMARK
+    """The delay of the watermark of streams that have one."""
+
+    def __init__(self, spark: SparkSession, workload: BenchWorkload, folder: Path) -> None:
         self._spark = spark
         self._workload = workload
         self._folder = folder
@@ -67,7 +70,7 @@ class Stock:
         for stream in self._workload.streams:
             frame = self._spark.readStream.schema(stream.columns).parquet(str(self._folder / "in" / stream.name))
             if watermarks and stream.timestamp is not None:
-                frame = frame.withWatermark(stream.timestamp, WATERMARK)
+                frame = frame.withWatermark(stream.timestamp, self.watermark)
             frame.createOrReplaceTempView(stream.name)
 
     def _to_files(self, frame: DataFrame, name: str) -> None:
@@ -81,7 +84,7 @@ class Stock:
 class OneEach(Stock):
     """A streaming query for every query; with FAIR scheduling, a pool for each."""
 
-    def __init__(self, spark: SparkSession, workload: StockWorkload, folder: Path, *, fair: bool) -> None:
+    def __init__(self, spark: SparkSession, workload: BenchWorkload, folder: Path, *, fair: bool) -> None:
         super().__init__(spark, workload, folder)
         self._fair = fair
 
@@ -129,6 +132,6 @@ class Grouped(Stock):
         self._to_files(joined.select("q", "k", "v", "sent"), "all")
 
 
-def _filters(workload: StockWorkload) -> Filters:
+def _filters(workload: BenchWorkload) -> Filters:
     assert isinstance(workload, Filters), "only filters that differ in constants can be grouped by hand"
     return workload

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from penstock.bench.machine import peak_bytes
+from penstock.bench.machine import own_and_others_peak_bytes, peak_bytes
 from penstock.bench.processes import Reporter
 from penstock.bench.stock.case import OURS, StockCase
 from penstock.bench.stock.penstock_system import PenstockSystem, penstock_session
@@ -45,7 +45,7 @@ def main() -> None:
         system = _system(case, case.made_workload(), spark, Path(spec["folder"]))
         system.start()
         register_s = time.time() - began
-        times = _fed(system, spec["batches"], reporter)
+        times = fed(system, spec["batches"], reporter)
         peak = peak_bytes(os.getpid())
         found = {"session_s": session_s, "register_s": register_s, "batches": times, "peak_bytes": peak}
         reporter.result(found)
@@ -68,15 +68,19 @@ def _system(case: StockCase, workload: StockWorkload, spark: SparkSession, folde
     return OneEach(spark, workload, folder, fair=case.system == "each-fair")
 
 
-def _fed(system: System, batches: list[dict[str, Any]], reporter: Reporter) -> list[dict[str, float]]:
-    """Feed all batches, the warm-up first; return when each began and when the system reported it as processed."""
+def fed(system: System, batches: list[dict[str, Any]], reporter: Reporter) -> list[dict[str, float]]:
+    """Feed all batches, the warm-up first; return when each began and when the system reported it as processed.
+
+    The peak memory so far is noted after each batch: of this process, and of those that it started.
+    """
     times = []
     for batch in batches:
         reporter.stage(batch["stage"])
         start = time.time()
         late_s = _feed(batch["moves"], start)
         system.settle()
-        times.append({"start": start, "settled": time.time(), "late_s": late_s})
+        noted = {"start": start, "settled": time.time(), "late_s": late_s}
+        times.append({**noted, **own_and_others_peak_bytes(os.getpid())})
     return times
 
 

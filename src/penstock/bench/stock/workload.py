@@ -41,7 +41,7 @@ class EventTimeSpan:
     end: int
 
 
-class StockWorkload(Protocol):
+class BenchWorkload(Protocol):
     """Streams, tables and queries."""
 
     @property
@@ -63,6 +63,10 @@ class StockWorkload(Protocol):
         self, stream: str, count: int, span: EventTimeSpan, sent_us: int, random: np.random.Generator
     ) -> pa.Table:
         """Make the rows of a file that arrives `sent_us` after the start of its batch."""
+
+
+class StockWorkload(BenchWorkload, Protocol):
+    """Streams, tables and queries that have a known number of results."""
 
     def expected(self, rows: Mapping[str, Columns]) -> dict[str, int]:
         """Return how many results each query has, given all rows of the streams."""

@@ -2,6 +2,7 @@
 
 import typer
 
+from penstock.cli.bench.aggregates import aggregates
 from penstock.cli.bench.chart import chart
 from penstock.cli.bench.deciding import deciding
 from penstock.cli.bench.optimizer import optimizer
@@ -23,6 +24,7 @@ bench = typer.Typer(
 _COMMANDS = (
     stock,
     scale,
+    aggregates,
     policies,
     deciding,
     optimizer,

@@ -1,11 +1,12 @@
 """`StoredRows`: rows in segments. Queues, logs and windows work on their numbers; executors read them by path."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from penstock.plan.columns import Micros, stamped, typed
@@ -230,6 +231,13 @@ class StoredRows:
                 table = stamped(table, segment.base + places, times, np.full(len(places), self.arrival))
             tables.append(table)
         return pa.concat_tables(tables)
+
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """Read those of these columns that the files have, of all rows of files that Penstock wrote."""
+        tables = [pq.ParquetFile(segment.path) for segment in self.segments]
+        return pa.concat_tables(
+            [file.read([name for name in names if name in file.schema_arrow.names]) for file in tables]
+        )
 
     @cached_property
     def sample_rows(self) -> pa.Table:
