@@ -68,7 +68,8 @@ def drawn_cases(draw, max_rows: int) -> Case:
     case, depths = Case(streams, tables, []), dict.fromkeys(names, 0)
     made: list[DerivedSpec] = []
     for name in NAMES[: draw(st.sampled_from([2, 1, 3, 2]))]:
-        below = [seen(stream) for stream in case.streams if depths[stream.name] < 2]
+        below = [seen(stream) for stream in case.streams for _ in range(1 + depths[stream.name])]
+        below = [stream for stream in below if depths[stream.name] < 2]
         spec, found = draw_derived(draw, name, case, below, pools, unit)
         depths[name] = 1 + max(depths.get(item.source_name, 0) for each in spec.branches for item in each.sources)
         case = replace(case, streams=[*case.streams, found])
@@ -88,12 +89,24 @@ def draw_some(draw, streams: list[StreamData]) -> list[StreamData]:
 
 
 def draw_reader(draw, name, streams, tables, pools, unit, case: Case) -> QuerySpec:
+    if streams[0].timestamp is None and draw(st.booleans()):
+        return order_query(name, streams[0])
     if draw(st.booleans()):
         query, _ = draw_query(draw, name, streams, tables, pools.conditions, unit, COMBINATIONS)
     else:
         query, _ = draw_aggregate_query(draw, name, streams, tables, pools, unit)
         query = with_exact_windows(draw, query, case, unit)
     return with_left_join(draw, query, [*streams, *tables], pools)
+
+
+def order_query(name: str, stream: StreamData) -> QuerySpec:
+    """A query that shows the order of a derived stream: each row beside the one before it."""
+    select = [
+        (f"{function}({column})", f"{function}_{column}")
+        for column, _ in stream.columns
+        for function in ("first", "last")
+    ]
+    return AggregateSpec(name, select, [FromItem(stream.name, None, ("rows", 2, 1))])
 
 
 def with_exact_windows(draw, query: AggregateSpec, case: Case, unit: int) -> AggregateSpec:
@@ -158,7 +171,7 @@ def draw_derived(draw, name, case, below, pools, unit) -> tuple[DerivedSpec, Str
     columns.insert(draw(st.integers(0, len(columns) - 1)), columns.pop(0))
     count = draw(st.sampled_from([1, 1, 2, 3]))
     branches = [
-        draw_branch(draw, f"{name}#{place}", columns, draw_some(draw, below + below[2:]), case, pools, unit)
+        draw_branch(draw, f"{name}#{place}", columns, draw_some(draw, below), case, pools, unit)
         for place in range(count)
     ]
     spec = DerivedSpec(name, columns, branches)
@@ -175,7 +188,7 @@ def draw_derived(draw, name, case, below, pools, unit) -> tuple[DerivedSpec, Str
 def draw_branch(draw, name, columns, streams, case, pools, unit) -> QuerySpec:
     """One SELECT with these columns: a selection, a window join, an aggregate, or DISTINCT."""
     tables = case.tables
-    if draw(st.sampled_from([True, True, False])):
+    if draw(st.booleans()):
         query, _ = draw_query(draw, name, streams, tables, pools.conditions, unit, COMBINATIONS)
         query = with_left_join(draw, query, [*streams, *tables], pools)
         return replace(
@@ -185,7 +198,7 @@ def draw_branch(draw, name, columns, streams, case, pools, unit) -> QuerySpec:
     query, _ = draw_aggregate_query(draw, name, streams, tables, pools, unit)
     query = with_exact_windows(draw, with_left_join(draw, query, [*streams, *tables], pools), case, unit)
     known = known_in(query, streams, tables)
-    if draw(rarely(5)):
+    if draw(rarely(3)):
         select = [(draw_value(draw, kind, known, bounds=True), named) for named, kind in columns]
         return replace(query, select=select, group=(), having="", distinct=True)
     keys = draw_keys(draw, known)

@@ -119,9 +119,8 @@ class QuerySpec:
         """The query as the script has it; without windows it is ordinary SQL."""
         shown = ", ".join(expression + (f" AS {name}" if name else "") for expression, name in self.select)
         if self.comma_style:
-            first, *others = (item.text(windows) for item in self.sources)
-            joins = (left_join(item) or f", {shown}" for item, shown in zip(self.sources[1:], others, strict=True))
-            tables, left = "".join([first, *joins]), [self.where]
+            parts = [left_join(item) or f", {item.text(windows)}" for item in self.sources]
+            tables, left = "".join(parts).removeprefix(", "), [self.where]
         else:
             tables, left = self.joins(windows)
         where = " AND ".join(condition for condition in left if condition)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import joins_from
-from penstock.plan.steps import Columns, Join
+from penstock.plan.steps import POSITION, Columns, Join
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.rows.job_input import BothSides, WindowRows
 from penstock.runtime.rows.stored import StoredRows
@@ -151,4 +151,4 @@ def _wanted_at(
     edges = [each for each in plan.network.in_edges[first] if each.source == stream]
     if not path:
         edges = [each for each in edges if each.port == other]
-    return sorted(frozenset().union(*(wanted[each] for each in edges)))
+    return sorted(frozenset().union(*(wanted[each] for each in edges)) - {POSITION})
