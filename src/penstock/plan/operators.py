@@ -6,6 +6,7 @@ from math import gcd
 
 from penstock.language.statements import QueryDef, Relation, StreamDef
 from penstock.network import Network, Operator, Stream, Window
+from penstock.plan.aggregate_steps import CONSTANTS_PREFIX
 from penstock.plan.panes import panes_fit
 from penstock.plan.steps import Aggregate, Join, Lookup, Order, Step
 from penstock.plan.translate import Steps
@@ -20,7 +21,7 @@ COSTS = {
     "close": 2e-6,
     "order": 1e-6,
 }
-SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0, "aggregate": 0.1, "close": 1.0}
+SELECTIVITIES = {"select": 0.3, "lookup": 1.0, "project": 1.0, "aggregate": 0.01, "close": 1.0}
 FANOUT = 1.0
 """Results per row of a join, until it is measured."""
 RATE = 1000.0
@@ -99,7 +100,7 @@ class OperatorBuilder:
                 yield below
                 continue
             kind = type(step).__name__.lower()
-            constants = isinstance(step, Lookup) and step.table.is_constants
+            constants = isinstance(step, Lookup) and step.table.is_constants and step.prefix != CONSTANTS_PREFIX
             below = self._intern(
                 Operator(
                     self._name(kind),
