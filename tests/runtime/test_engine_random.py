@@ -67,6 +67,9 @@ class Drive:
         choices = [self.admit, self.admit, self.start, self.start, self.finish, self.finish, self.end_stream]
         self.random.choice([*choices, self.create, self.drop, self.change, self.fail, self.reorder])()
         self.now += self.random.randrange(1, 1000)
+        self.settle()
+
+    def settle(self) -> None:
         self.engine.settle(self.now, self.random.randrange(1, 12))
         self.engine.finish_endings()
         self.engine.release()
@@ -177,9 +180,7 @@ class Drive:
             self.start()
             self.finish()
             self.now += 10
-            self.engine.settle(self.now, self.random.randrange(1, 12))
-            self.engine.finish_endings()
-            self.engine.release()
+            self.settle()
             idle = not self.runs and not self.engine.state.waiting_rows()
             if idle and all(self.engine.streams[name].ended for name in self.rows):
                 return

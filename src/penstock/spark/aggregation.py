@@ -20,6 +20,8 @@ from penstock.spark.stored_frames import stored_frame
 from penstock.spark.types import column_type
 
 _HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"))
+SINGLE_ROWS = 100_000
+"""Rows that one task sums up: Spark need not shuffle them then."""
 _FIRST_ARRIVAL = f"min({ARRIVAL}) AS {ARRIVAL}"
 
 
@@ -29,6 +31,7 @@ class Aggregation:
     def __init__(self, frames: Frames, work: Work) -> None:
         self._frames = frames
         self._work = work
+        self._is_small = sum(rows.num_rows for rows in work.takes.values()) <= SINGLE_ROWS
 
     def partial(self, name: str, step: Aggregate, rows: DataFrame) -> DataFrame:
         """Return one row for each pane and group of some rows, merged with older ones if the job has some."""
@@ -39,6 +42,7 @@ class Aggregation:
         size = quoted(step.pane_column) if step.pane_column else f"{step.pane}L"
         columns = [named(key.sql, key.name) for key in step.keys]
         keys = [quoted(key.name) for key in step.keys]
+        rows = rows.coalesce(1) if self._is_small else rows
         at = TIME if step.by == "range" else POSITION
         if step.by == "rows":  # rows from before rows were counted are in no window
             rows = rows.filter(f"{POSITION} IS NOT NULL")
