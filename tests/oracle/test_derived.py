@@ -232,7 +232,6 @@ def test_random_cases_have_everything():
         "left join of 1",
         "left join of 2",
         "left aggregate",
-        "is null",
     } <= seen
     assert with_rows > 100
     assert with_results > queries / 3

@@ -100,6 +100,17 @@ def test_a_shared_lookup_has_the_names_that_every_query_uses():
     ]
 
 
+def test_queries_that_end_at_the_same_rows_have_joins_of_their_own():
+    """Each takes what waits for the old join; with one join, rows that one had taken would come again."""
+    made = plan(f"SELECT p.src {TWO}", f"SELECT r.code {TWO}")
+    names = list(made.queries)
+    ends = {"packets": 20, "replies": 5}
+    first, moved = made.with_ending(names[0], {"packets": 0, "replies": 0}, ends)
+    both, moved_too = first.with_ending(names[1], {"packets": 0, "replies": 0}, ends)
+    assert not set(moved.values()) & set(moved_too.values())
+    assert sum(isinstance(step, Join) for step in both.steps.values()) == 2
+
+
 def test_joins_with_other_starts_or_ends_are_not_shared():
     made = plan(f"SELECT p.src {TWO}")
     joined = query(f"SELECT p.src {TWO}", "later")

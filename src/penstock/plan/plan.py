@@ -209,7 +209,7 @@ class Plan:
             own = replace(
                 group, name=f"group {self.used + 1}", members={name: group.members[name]}, starts=_CLOSED
             )
-            left = replace(self, used=self.used + 1)._founding(own, steps_of(own.query, starts, ends))
+            left = replace(self, used=self.used + 1)._founding(own, _ending(own.query, starts, ends, own.name))
             root = left.network.query(own.name).root
             rest = group.without(name)
             after = left._with_group(rest)
@@ -217,7 +217,7 @@ class Plan:
                 there = {each: other for each, other in after.groups.items() if each != alone}
                 after = replace(after, groups=there)._on(after.network.unregister(alone))
         else:
-            steps = steps_of(query, starts, ends)
+            steps = _ending(query, starts, ends, f"{name} {self.used}")
             left = self._with_steps(replace(query, name=f"{name} (ending)"), steps)
             root = left.network.query(f"{name} (ending)").root
             network = left.network.unregister(name)
@@ -307,6 +307,13 @@ def _derive(builder: OperatorBuilder, query: QueryDef, starts: Starts) -> None:
 
 def _size(group: Group | None) -> int:
     return 1 if group is None else len(group.members)
+
+
+def _ending(query: QueryDef, starts: Mapping[str, int], ends: Mapping[str, int], label: str) -> Steps:
+    """Return the steps of a query that ends, with a join of its own: its queues are copies of others."""
+    steps = steps_of(query, starts, ends)
+    assert steps.join is not None
+    return replace(steps, join=replace(steps.join, ending=label))
 
 
 def _moved(network: Network, old: str, new: str) -> Mapping[Edge, Edge]:

@@ -245,7 +245,8 @@ def stream_rate(plan: Plan, log: Log, *, unshed: bool) -> float:
     keep = 1.0 if unshed else log.keep
     if span_s > 0:
         return log.rows / span_s * keep / max(log.held_share, _LEAST_SHARE)
-    declared = plan.network.stream_by_name[log.definition.name].rate
+    known = plan.network.stream_by_name.get(log.definition.name)  # a derived stream is an operator
+    declared = None if known is None else known.rate
     return 0.0 if log.ended else float(declared or RATE) * keep
 
 

@@ -282,6 +282,8 @@ class Join:
 
     ports: tuple[Port, ...]
     conditions: tuple[Condition, ...]
+    ending: str = ""
+    """Of a query that was dropped: what tells its join from those of others that ended at the same rows."""
     orders: tuple[tuple[int, ...], ...] = ()
     """For every port, the others in the order in which its rows probe them; empty: as written."""
 
@@ -293,6 +295,7 @@ class Join:
         starts = ", ".join(f"{port.stream} {port.start}" for port in self.ports if port.start)
         ends = ", ".join(f"{port.stream} {port.end}" for port in self.ports if port.end is not None)
         seen = (f" FROM {starts}" if starts else "") + (f" UP TO {ends}" if ends else "")
+        seen += f" ENDING {self.ending}" if self.ending else ""
         return windows + (f" ON {conditions}" if conditions else "") + seen
 
     @staticmethod

@@ -164,7 +164,7 @@ class CostModel:
                 share = float(known[name].selectivity) * max(measured, _LEAST_SELECTIVITY) / max(thought, 1e-12)
                 selectivities[name] = max(share, 1e-15)
             else:
-                most = 1.0 if known[name].kind in ("select", "project") else float("inf")
+                most = 1.0 if known[name].kind in ("select", "project", "aggregate") else float("inf")
                 selectivities[name] = min(max(measured, _LEAST_SELECTIVITY), most)
         costs = {name: cost for name, cost in self._costs.items() if name in known}
         by_name: dict[str, Number | tuple[Number, ...]] = {**_expected(known, costs)}
