@@ -164,7 +164,7 @@ def drawn_bounds(data, case, spec) -> tuple[int | None, int | None]:
     return data.draw(drawn), data.draw(drawn)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(aggregate_twins(max_rows=25), st.data())
 def test_duckdb_and_plain_loops_agree(twin, data):
     agree(twin, data)
@@ -177,7 +177,7 @@ def test_duckdb_and_plain_loops_agree_on_many(twin, data):
     agree(twin, data)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(case=aggregate_cases())
 def test_random_cases_can_be_written_and_have_results(tmp_path_factory, case):
     path = case.write(tmp_path_factory.mktemp("case"))
@@ -189,6 +189,7 @@ def test_random_cases_can_be_written_and_have_results(tmp_path_factory, case):
         (expected_aggregates if isinstance(spec, AggregateSpec) else expected)(case, spec.name)
 
 
+@pytest.mark.slow
 def test_random_cases_have_everything():
     """The generator is no good if what it never makes is what breaks."""
     seen = set()

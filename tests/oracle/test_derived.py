@@ -200,6 +200,7 @@ def test_a_script(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_random_cases_have_everything():
     """The generator is no good if what it never makes is what breaks."""
     seen, with_rows, with_results, queries = set(), 0, 0, 0

@@ -72,7 +72,7 @@ def wanted(drive: Drive, case, name: str, state) -> list[tuple]:
     return expected_aggregates(case, name, since, until)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=aggregate_cases(max_rows=25), seed=st.integers(0, 2**32), policy=POLICY)
 def test_aggregates_do_not_depend_on_what_happens_when(case, seed, policy):
     check(case, seed, policy)

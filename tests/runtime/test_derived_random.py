@@ -152,7 +152,7 @@ def test_each_rule_by_itself(rule):
         check(small(rule), seed, "hnr" if seed % 2 else "fifo")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=derived_cases(), seed=st.integers(0, 2**32), policy=POLICY)
 def test_derived_streams_do_not_depend_on_what_happens_when(case, seed, policy):
     check(case, seed, policy)

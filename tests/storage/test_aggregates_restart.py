@@ -36,7 +36,7 @@ def check(case, seed: int, policy: str) -> int:
     return drive.deaths
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(case=aggregate_cases(max_rows=25), seed=st.integers(0, 2**32), policy=POLICY)
 def test_aggregates_do_not_depend_on_deaths(case, seed, policy):
     check(case, seed, policy)

@@ -45,7 +45,7 @@ def check(case, seed: int, policy: str) -> int:
     return drive.deaths
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=derived_cases(), seed=st.integers(0, 2**32), policy=POLICY)
 def test_derived_streams_do_not_depend_on_deaths(case, seed, policy):
     check(case, seed, policy)
