@@ -124,11 +124,7 @@ def closed_until(
         [edge] = state.plan.network.in_edges[name]
         below.add(edge)
         name = edge.source
-    chunks = [chunk for edge in below for chunk in state.queues[edge].chunks]
-    for job in state.in_flight:
-        for edge, taken in job.taken.items():
-            if any(each in below for each in job.onward(edge)):
-                chunks += taken
+    chunks = [chunk for edge in below for chunk in state.waiting_at(edge)]
     log = state.streams[name]
     if by == "rows":
         return min([log.counted, *map(_first_position, chunks)])
@@ -291,10 +287,7 @@ def _needed_from(state: RuntimeState, edge: Edge) -> float:
     """Return the earliest beginning of a pane that a reader of partial aggregates needs."""
     step = state.plan.steps[edge.target]
     assert isinstance(step, Close)
-    waiting = list(state.queues[edge].chunks)
-    for job in state.in_flight:
-        waiting += [chunk for taken, chunks in job.taken.items() if edge in job.onward(taken) for chunk in chunks]
-    found = min((_first_start(chunk) for chunk in waiting), default=math.inf)
+    found = min((_first_start(chunk) for chunk in state.waiting_at(edge)), default=math.inf)
     closed = state.closed[edge.target]
     for series in series_of(state, edge.target, step):
         size, slide = series.window.size, series.window.slide

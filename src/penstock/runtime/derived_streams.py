@@ -54,12 +54,7 @@ def output_watermark(state: RuntimeState, name: str) -> float:
 
 def _first_waiting(state: RuntimeState, edge: Edge) -> float:
     """Return the earliest time of a row that waits at an edge, or that a job in flight took there."""
-    first = state.queues[edge].first_time
-    for job in state.in_flight:
-        for taken, chunks in job.taken.items():
-            if edge in job.onward(taken):
-                first = min([first, *(chunk.first_time for chunk in chunks)])
-    return first
+    return min((chunk.first_time for chunk in state.waiting_at(edge)), default=math.inf)
 
 
 def take_ordered(state: RuntimeState, name: str, step: Order) -> Arrived | None:

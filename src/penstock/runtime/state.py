@@ -108,6 +108,14 @@ class RuntimeState:
         for job in self.in_flight:
             job.copies.setdefault(old, []).append(new)
 
+    def waiting_at(self, edge: Edge) -> Iterator[Chunk]:
+        """Yield what waits at an edge, with what jobs in flight took from it."""
+        for job in self.in_flight:
+            for taken, chunks in job.taken.items():
+                if edge in job.onward(taken):
+                    yield from chunks
+        yield from self.queues[edge].chunks
+
     def segments(self) -> Iterator[Segment]:
         """Yield the files that queues, logs and jobs in flight need; some several times."""
         chunks = [chunk for queue in self.queues.values() for chunk in queue.chunks]

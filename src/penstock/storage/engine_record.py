@@ -175,11 +175,7 @@ class EngineRecord:
 
     def _waiting(self, edge: Edge) -> Iterator[Chunk]:
         """Yield what waits at an edge, with what jobs in flight took from it: these are not committed."""
-        for job in self._state.in_flight:
-            for taken, chunks in job.taken.items():
-                if edge in job.onward(taken):
-                    yield from chunks
-        yield from self._state.queues[edge].chunks
+        return self._state.waiting_at(edge)
 
     def _waiting_chunks(self) -> Iterator[Chunk]:
         for queue in self._state.queues.values():
