@@ -85,7 +85,7 @@ def test_fifty_queries_that_differ_in_constants_and_windows(seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(case=aggregate_cases(max_rows=40, variants=3), seed=st.integers(0, 2**32), policy=POLICY)
 def test_aggregates_do_not_depend_on_what_happens_when_tried_often(case, seed, policy):
     check(case, seed, policy)

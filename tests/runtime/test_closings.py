@@ -240,6 +240,19 @@ def test_a_dropped_query_gets_no_open_window():
     assert small.engine.state.panes == {}
 
 
+@pytest.mark.parametrize("windows", ["RANGE 10 SECONDS SLIDE 10 SECONDS", "ROWS 2 SLIDE 2"])
+def test_what_closed_with_its_stream_stays_closed_when_the_query_is_dropped(windows):
+    """The watermark of a drained state that goes on is behind the windows that closed."""
+    small = Small(f"SELECT count(*) AS n FROM s [{windows}]").begin()
+    small.admit(1, 2)
+    small.engine.set_watermark("s", None, ended=True)
+    assert small.run() == [(2,)]
+    small.engine.set_watermark("s", None, ended=False)
+    small.engine.drop("q")
+    [log] = small.engine.state.panes.values()
+    assert small.engine.queries["q"].end_window > log.panes.panes.max()
+
+
 def test_a_created_query_gets_windows_that_begin_later():
     small = Small(TEN, queries=TEN.join(["CREATE QUERY first AS ", ";\n"])).begin()
     small.admit(1, 5)

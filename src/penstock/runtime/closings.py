@@ -325,12 +325,15 @@ def first_open_window(state: RuntimeState, query: QueryState) -> int | None:
     [item] = query.definition.streams
     assert item.window is not None
     log = state.streams[item.relation.name]
-    if item.window.kind == "rows":
-        return log.counted + 1 - item.window.size
-    watermark = log.watermark
-    if math.isinf(watermark):
-        return _NEVER if watermark > 0 else -_NEVER
-    return int(watermark) + 2 - item.window.size
+    by_rows = item.window.kind == "rows"
+    passed = log.counted if by_rows else log.watermark + 1
+    # Windows that closed because the stream had ended stay closed, though it goes on
+    own = own_operators(state.plan, state.plan.runs_as(query.name))
+    ends = (end for name, end in state.closed.items() if name in own and end is not None)
+    passed = max(passed, *ends, -math.inf)
+    if math.isinf(passed):
+        return _NEVER if passed > 0 else -_NEVER
+    return int(passed) + 1 - item.window.size
 
 
 def waits_for(state: RuntimeState, query: QueryState) -> bool:
