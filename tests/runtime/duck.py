@@ -154,7 +154,8 @@ class _Job:
         if isinstance(step, Join):
             return self.probed(name, step, port, table)
         if isinstance(step, Aggregate):
-            return kept_rows(step, table, self.work.merged.get(name), self.duck.translated, self.run)
+            older, block = self.work.merged.get(name), self.work.plan.block_of(name)
+            return kept_rows(step, table, older, block, self.duck.translated, self.run)
         if isinstance(step, Close):
             return closed_windows(step, self.work.closing[name], self.duck.translated, self.run)
         return self.simple(step, table)

@@ -1,10 +1,15 @@
 """Aggregates by DuckDB. Partial ones are every row with its pane: the windows are computed as they are defined."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from unittest.mock import patch
 
 import pyarrow as pa
 
-from penstock.plan.steps import ARRIVAL, PANE, POSITION, TIME, Aggregate, Call, Close
+from penstock.language.statements import WindowDef
+from penstock.plan import group, plan
+from penstock.plan.steps import ARRIVAL, BLOCK, PANE, POSITION, TIME, Aggregate, Call, Close
 from penstock.runtime.closings import FROM, UNTIL
 from penstock.runtime.work import ClosingPanes
 from tests.oracle.aggregates import decimal_average
@@ -13,18 +18,38 @@ Translate = Callable[[str], str]
 Run = Callable[..., pa.Table]
 
 
+@contextmanager
+def any_blocks(random: Random) -> Iterator[None]:
+    """Let panes be in blocks of any size, from plan to plan, even where those make more work than they save."""
+
+    def any_size(pane: int, windows: Sequence[WindowDef]) -> int:
+        return pane * random.choice([0, 2, 3, 5])
+
+    with patch.object(plan, "block_of", any_size), patch.object(group, "block_of", any_size):
+        yield
+
+
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def kept_rows(step: Aggregate, rows: pa.Table, older: pa.Table | None, to_duck: Translate, run: Run) -> pa.Table:
-    """Every row, with its keys, and the pane in place of its time."""
+def kept_rows(
+    step: Aggregate, rows: pa.Table, older: pa.Table | None, block: int, to_duck: Translate, run: Run
+) -> pa.Table:
+    """Every row, with its keys, and the pane in place of its time; with blocks, once more with its block."""
     size = quoted(step.pane_column) if step.pane_column else str(step.pane)
     keys = [f"{to_duck(key.sql)} AS {quoted(key.name)}" for key in step.keys]
     place = TIME if step.by == "range" else POSITION
     pane = f"{place} - ({place} % {size} + {size}) % {size} AS {TIME}"
     columns = ", ".join([*keys, pane])
     made = run(f"SELECT * RENAME ({TIME} AS __at), {columns} FROM s WHERE {place} IS NOT NULL", s=rows)
+    size = quoted(step.block_column) if step.block_column else str(block)
+    begin = f"({TIME} - ({TIME} % {size} + {size}) % {size})"
+    made = run(
+        f"SELECT *, CAST(-{size} AS BIGINT) AS {BLOCK} FROM s UNION ALL "
+        f"SELECT * REPLACE ({begin} AS {TIME}), CAST({size} AS BIGINT) FROM s WHERE {size} > 0",
+        s=made,
+    )
     return made if older is None else pa.concat_tables([made, older], promote_options="default")
 
 
@@ -35,7 +60,7 @@ def closed_windows(step: Close, closing: ClosingPanes, to_duck: Translate, run: 
     rows = every.rename_columns([renamed.get(each, each) for each in every.column_names])
     keys = [f"s.{quoted(key.name)}" for key in step.keys if not key.is_variant]
     member = ["w.__q"] if step.group else []
-    same = f"s.{TIME} = w.{PANE}" + (" AND s.__v = w.__v" if step.by_variant else "")
+    same = f"s.{TIME} = w.{PANE} AND s.{BLOCK} = w.{BLOCK}" + (" AND s.__v = w.__v" if step.by_variant else "")
     groups = [*keys, *member, *(f"w.{each}" for each in ("__seq0", TIME, ARRIVAL, FROM, UNTIL))]
     bounds = ((FROM, "window_start"), (UNTIL, "window_end"))
     times = [f"make_timestamp(w.{each}) AS {name}" for each, name in bounds]

@@ -15,6 +15,7 @@ from tests.oracle.aggregate_model import AggregateSpec
 from tests.oracle.aggregates import difference, expected_aggregates
 from tests.oracle.oracle import expected
 from tests.oracle.results import sorted_rows
+from tests.runtime.duck_aggregates import any_blocks
 from tests.runtime.test_engine_random import MORE, POLICY, Drive, _plain
 
 NEVER = np.iinfo(np.int64).max
@@ -22,7 +23,7 @@ NEVER = np.iinfo(np.int64).max
 
 def check(case, seed: int, policy: str) -> None:
     random = Random(seed)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, any_blocks(Random(seed)):
         run(Drive(case, random, policy, Path(folder)), case, random, (policy, seed))
 
 

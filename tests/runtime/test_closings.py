@@ -10,7 +10,7 @@ import pytest
 from penstock.language import Script
 from penstock.language.statements import WindowDef
 from penstock.plan.columns import numbers
-from penstock.plan.steps import MEMBER, PANE, VARIANT, seq
+from penstock.plan.steps import BLOCK, MEMBER, PANE, VARIANT, seq
 from penstock.policies import Exhaustive
 from penstock.runtime import job_panes
 from penstock.runtime.admission import Arrived
@@ -63,13 +63,46 @@ def test_panes_of_windows_by_brute_force(seed):
     windows = [(random.randrange(9), random.randrange(3), 2 * random.randrange(30), 2 * random.randint(1, 9))]
     windows += [(random.randrange(9), random.randrange(3), 2 * random.randrange(30), 2) for _ in range(6)]
     names = [MEMBER, VARIANT, seq(0), SIZE]
-    found = panes_of_windows(pa.table(dict(zip(names, zip(*windows, strict=True), strict=True))), panes)
+    closed = pa.table(dict(zip(names, zip(*windows, strict=True), strict=True)))
+    found = panes_of_windows(closed, {0: panes})
     got = list(zip(*(numbers(found, name).tolist() for name in (MEMBER, VARIANT, seq(0), PANE)), strict=True))
     wanted = [
         (member, variant, start, p)
         for member, variant, start, size in windows
         for of, p in pairs
         if of == variant and start <= p < start + size
+    ]
+    assert sorted(got) == sorted(wanted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_panes_and_blocks_of_windows_by_brute_force(seed):
+    """Of rows in panes of 1 and in blocks, each pane of a window is there once, of each size of blocks."""
+    random = Random(seed)
+    begins = {block: sorted({random.randrange(-20, 40) for _ in range(30)}) for block in (0, 3, 8)}
+    by_block = {
+        tag: Panes(np.zeros(len(each), np.int64), np.array(each))
+        for block, here in begins.items()
+        for tag, each in ((-block, here), (block, sorted({at // block * block for at in here} if block else here)))
+    }
+    windows = [(start, random.randint(1, 30)) for start in random.sample(range(-30, 40), 5)]
+    found = panes_of_windows(
+        pa.table(dict(zip((seq(0), SIZE), zip(*windows, strict=True), strict=True))), by_block
+    )
+    got = [
+        (start, abs(tag), at)
+        for start, begin, tag in zip(
+            *(numbers(found, name).tolist() for name in (seq(0), PANE, BLOCK)), strict=True
+        )
+        for at in (range(begin, begin + tag) if tag > 0 else [begin])
+        if at in begins[abs(tag)]
+    ]
+    wanted = [
+        (start, block, at)
+        for start, size in windows
+        for block, here in begins.items()
+        for at in here
+        if start <= at < start + size
     ]
     assert sorted(got) == sorted(wanted)
 

@@ -1,6 +1,7 @@
 """Aggregates on Spark equal the second oracle's: every function, random scripts, groups of fifty."""
 
 from dataclasses import replace
+from random import Random
 from unittest.mock import patch
 
 import pytest
@@ -15,6 +16,7 @@ from tests.oracle.aggregate_model import AggregateSpec
 from tests.oracle.aggregates import difference, expected_aggregates
 from tests.oracle.oracle import expected
 from tests.oracle.results import read_rows
+from tests.runtime.duck_aggregates import any_blocks
 from tests.spark.test_right import ON_SPARK
 
 
@@ -58,7 +60,11 @@ def test_more_random_aggregates(case, policy, chunk_rows, rows, in_flight, tmp_p
 def check_random(case, policy, chunk_rows, rows, in_flight, folder, spark):
     case = replace(case, settings={**case.settings, "rows": rows, "in_flight": in_flight})
     small = 0 if rows == "stored" else 64_000_000
-    with patch.object(job_panes, "RESIDENT_BYTES", small), patch.object(job_panes, "SEGMENT_BYTES", small):
+    with (
+        patch.object(job_panes, "RESIDENT_BYTES", small),
+        patch.object(job_panes, "SEGMENT_BYTES", small),
+        any_blocks(Random(chunk_rows)),
+    ):
         assert_right(case, folder, spark, policy=policy, chunk_rows=chunk_rows)
 
 
@@ -66,4 +72,5 @@ def check_random(case, policy, chunk_rows, rows, in_flight, folder, spark):
     "seed", [pytest.param(seed, marks=pytest.mark.slow) if seed else seed for seed in range(6)]
 )
 def test_fifty_queries_of_one_shape(seed, tmp_path, spark):
-    assert_right(groups_of_50(seed), tmp_path, spark, chunk_rows=40)
+    with any_blocks(Random(seed)):
+        assert_right(groups_of_50(seed), tmp_path, spark, chunk_rows=40)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from penstock.runtime import file_admission, job_panes
 from penstock.runtime.rows.time_index import TimeIndexBuilder
 from tests.oracle.aggregate_generator import aggregate_cases, groups_of_50
+from tests.runtime.duck_aggregates import any_blocks
 from tests.runtime.test_aggregates_random import run
 from tests.runtime.test_engine_random import POLICY
 from tests.storage.test_engine_restart import Mortal
@@ -24,6 +25,7 @@ def check(case, seed: int, policy: str) -> int:
     small_blocks = partial(TimeIndexBuilder, random.choice([1, 3, 4096]))
     with (
         TemporaryDirectory() as folder,
+        any_blocks(Random(seed)),
         patch.object(file_admission, "TimeIndexBuilder", small_blocks),
         patch.object(job_panes, "MOST_CHUNKS", random.choice([1, 2, 8])),
         patch.object(job_panes, "RESIDENT_BYTES", random.choice([0, 500, 64_000_000])),

@@ -24,6 +24,8 @@ CONSTANTS_PREFIX = "__c_"
 """Begins the names of a group's constants where they are joined with the results of windows."""
 PANE_SIZE = "__pane"
 """The column of a group's variants with the size of the panes of each."""
+BLOCK_SIZE = "__block"
+"""The column of a group's variants with the size of the blocks of each; 0 for none."""
 VARIANTS = " variants"
 """Ends the name of the table of a group's variants, after the group's own."""
 
@@ -49,7 +51,8 @@ def variants_table(constants: TableDef, trees: Collection[exp.Expression], place
     if not read:
         return None
     columns = [column for column in constants.columns if column.name in read]
-    own = (Column(PANE_SIZE, ColumnType("BIGINT")), Column(VARIANT, ColumnType("INT")))
+    sizes = (Column(name, ColumnType("BIGINT")) for name in (PANE_SIZE, BLOCK_SIZE))
+    own = (*sizes, Column(VARIANT, ColumnType("INT")))
     return TableDef(f"{constants.name}{VARIANTS}", (*columns, *own), CONSTANTS)
 
 
@@ -75,16 +78,16 @@ def aggregate_steps(
 
     keys = [_key(tree, rename) for tree in aggregation.keys]
     calls = [_call(call, rename) for call in aggregation.calls]
-    pane_column = None
+    pane_column = block_column = None
     if constants is not None and constants.variants is not None:
         variant = below[constants.place, VARIANT]
         keys.append(Key(quoted(variant), frozenset({variant}), is_variant=True))
-        pane_column = below[constants.place, PANE_SIZE]
+        pane_column, block_column = (below[constants.place, each] for each in (PANE_SIZE, BLOCK_SIZE))
     distinct = tuple(sorted(dict.fromkeys(keys), key=lambda key: key.sql))
     every = tuple(sorted(dict.fromkeys(calls), key=lambda call: call.sql))
     size = 0 if pane_column else window.pane
     steps: list[Aggregate | Close | Lookup | Select] = [
-        Aggregate(distinct, window.kind, size, every, pane_column),
+        Aggregate(distinct, window.kind, size, every, pane_column, block_column),
         Close(distinct, every, None if constants else window, constants.table.name if constants else None, first),
     ]
     names = {(GROUP, f"k{place}"): key.name for place, key in enumerate(keys)}

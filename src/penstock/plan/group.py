@@ -6,7 +6,7 @@ from functools import cached_property
 from math import gcd
 
 from penstock.language.statements import QueryDef, WindowDef
-from penstock.plan.panes import panes_fit
+from penstock.plan.panes import block_of, panes_fit
 from penstock.plan.template import QueryTemplate, Value
 
 QUERY = "__query"
@@ -90,6 +90,15 @@ class Group:
     def pane(self) -> int:
         """The size of the panes that all variants share; 0 if there are none."""
         return gcd(*(variant.pane for variant in self.variants.values()))
+
+    @cached_property
+    def blocks(self) -> Mapping[int, int]:
+        """The size of the blocks of each variant's panes; 0 for none."""
+        windows: dict[int, list[WindowDef]] = {number: [] for number in self.variants}
+        for member in self.members.values():
+            if member.window is not None:
+                windows[member.variant].append(member.window)
+        return {number: block_of(self.variants[number].pane, each) for number, each in windows.items()}
 
     @cached_property
     def query(self) -> QueryDef:

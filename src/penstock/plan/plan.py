@@ -7,12 +7,13 @@ from functools import cached_property
 from math import gcd
 
 from penstock.language.script import Script
-from penstock.language.statements import QueryDef
+from penstock.language.statements import QueryDef, WindowDef
 from penstock.network import Edge, Network, Query
 from penstock.plan.aggregate_steps import NO_FIRST
 from penstock.plan.derived import Starts, derived_below, queries_below
 from penstock.plan.group import Group
 from penstock.plan.operators import OperatorBuilder
+from penstock.plan.panes import block_of
 from penstock.plan.steps import POSITION, Aggregate, Close, Columns, Join, Lookup, Order, Step
 from penstock.plan.template import QueryTemplate, Value, template_of
 from penstock.plan.translate import Steps, steps_of
@@ -237,6 +238,29 @@ class Plan:
         closing = [self.steps[edge.target] for edge in self.network.out_edges.get(name, ())]
         groups = [each.group for each in closing if isinstance(each, Close) and each.group is not None]
         return gcd(step.pane, *(self.groups[group].pane for group in groups))
+
+    def block_of(self, name: str) -> int:
+        """Return the size of the blocks of panes of partial aggregates; 0 if there are none.
+
+        Those of a group's variants are in its table of variants.
+        """
+        if name not in self._blocks:
+            step = self.steps[name]
+            assert isinstance(step, Aggregate)
+            closing = (self.steps[edge.target] for edge in self.network.out_edges.get(name, ()))
+            windows = [window for each in closing if isinstance(each, Close) for window in self.windows_of(each)]
+            self._blocks[name] = 0 if step.block_column else block_of(step.pane, windows)
+        return self._blocks[name]
+
+    @cached_property
+    def _blocks(self) -> dict[str, int]:
+        return {}
+
+    def windows_of(self, step: Close) -> list[WindowDef]:
+        """Return the windows that a step closes; of a group, those of every member."""
+        group = self.groups.get(step.group or "")
+        windows = [step.window] if group is None else [member.window for member in group.members.values()]
+        return [window for window in windows if window is not None]
 
     def join(self, name: str) -> Join:
         """Return the join of the operator of that name."""

@@ -21,6 +21,8 @@ PANE = "__p"
 """The column of a window that closes with the beginning of one of its panes."""
 POSITION = "__pos"
 """The column with the position of a row among the rows of its stream that were kept, from 0 on."""
+BLOCK = "__b"
+"""The column of partial aggregates with the size of their blocks: see `Aggregate`."""
 VARIANT = "__v"
 """The column of partial aggregates of a group with the number of the constants that their rows met."""
 Columns = frozenset[str]
@@ -180,6 +182,10 @@ class Aggregate:
 
     Queries with the same input and the same keys share it, whatever windows and aggregates they have, if their
     panes are of similar sizes. Its panes and aggregates are those of its readers.
+
+    If windows have many panes, there are also rows for blocks of panes, and a window is merged from the blocks
+    that it covers and the panes beside them. The column `BLOCK` has the size of a block in its own row, the
+    same with a minus in the rows of its panes, and 0 in rows that are in no block.
     """
 
     keys: tuple[Key, ...]
@@ -188,6 +194,8 @@ class Aggregate:
     """The size of the panes: microseconds, or rows. Each variant of a group may have its own (`pane_column`)."""
     calls: tuple[Call, ...] = field(compare=False)
     pane_column: str | None = None
+    block_column: str | None = None
+    """The column with the size of the blocks of each variant, 0 for none; None: `Plan.block_of` has it."""
     apart: int = 0
     """Tells operators apart whose panes are too different to be shared."""
 
@@ -201,9 +209,9 @@ class Aggregate:
         """Return the columns of its input that it needs for the wanted aggregates."""
         needed = [key.columns for key in self.keys]
         needed += [call.columns for call in self.calls if call.name in wanted]
-        pane = {self.pane_column} if self.pane_column else set()
+        sizes = {each for each in (self.pane_column, self.block_column) if each}
         place = {POSITION} if self.by == "rows" else set()
-        return (frozenset(pane | place).union(*needed),)
+        return (frozenset(sizes | place).union(*needed),)
 
     def wanted_calls(self, wanted: Columns) -> tuple[Call, ...]:
         """Return the aggregates that some reader wants."""

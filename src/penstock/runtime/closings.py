@@ -7,7 +7,7 @@ is restored like any other; its age is that of the window's close.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from penstock.language.statements import QueryDef, WindowDef
 from penstock.network import Edge
 from penstock.plan.columns import Micros, numbers
 from penstock.plan.reach import own_operators
-from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Close, seq
+from penstock.plan.steps import ARRIVAL, BLOCK, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Close, seq
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.pane_log import Panes
 from penstock.runtime.query_state import QueryState
@@ -248,18 +248,43 @@ def _closed_rows(step: Close, by: Literal["rows", "range"], windows: Windows, lo
 # Which panes windows consist of ---------------------------------------------------------------------------------
 
 
-def panes_of_windows(closed: pa.Table, panes: Panes) -> pa.Table:
-    """Return closed windows, each once for every pane with rows that it consists of (column ``__p``)."""
+def panes_of_windows(closed: pa.Table, by_block: Mapping[int, Panes]) -> pa.Table:
+    """Return closed windows, each once for every pane and block with rows that it is merged from.
+
+    Their beginnings are in the column ``__p``. `by_block` has panes and blocks by what is in `BLOCK`.
+    """
     starts, sizes = numbers(closed, seq(0)), numbers(closed, SIZE)
+    ends = starts + sizes
+    parts = []
+    for tag, panes in by_block.items():
+        if not tag:
+            parts.append(_consists_of(closed, panes, tag, starts, ends))
+            continue
+        block = abs(tag)
+        first, last = -(-starts // block) * block, ends // block * block
+        first, last = (np.where(first < last, each, ends) for each in (first, last))
+        if tag > 0:
+            parts.append(_consists_of(closed, panes, tag, first, last))
+        else:
+            parts += [
+                _consists_of(closed, panes, tag, starts, first),
+                _consists_of(closed, panes, tag, last, ends),
+            ]
+    return pa.concat_tables(parts)
+
+
+def _consists_of(closed: pa.Table, panes: Panes, tag: int, first: Micros, end: Micros) -> pa.Table:
+    """Return windows, each once for every pane of its variant from `first` on and before `end`."""
     every = np.unique(panes.panes)
     keys = panes.variants * len(every) + np.searchsorted(every, panes.panes)
-    variants = numbers(closed, VARIANT) if VARIANT in closed.column_names else np.zeros(len(starts), np.int64)
+    variants = numbers(closed, VARIANT) if VARIANT in closed.column_names else np.zeros(len(first), np.int64)
     base = variants * len(every)
-    low = np.searchsorted(keys, base + np.searchsorted(every, starts))
-    counts = np.searchsorted(keys, base + np.searchsorted(every, starts + sizes)) - low
+    low = np.searchsorted(keys, base + np.searchsorted(every, first))
+    counts = np.searchsorted(keys, base + np.searchsorted(every, end)) - low
     places = _counted_from(low, counts)
-    rows = closed.take(pa.array(np.repeat(np.arange(len(starts)), counts))).drop_columns([SIZE])
-    return rows.append_column(PANE, pa.array(every[keys[places] % len(every)], pa.int64()))
+    rows = closed.take(pa.array(np.repeat(np.arange(len(first)), counts))).drop_columns([SIZE])
+    rows = rows.append_column(PANE, pa.array(every[keys[places] % len(every)], pa.int64()))
+    return rows.append_column(BLOCK, pa.array(np.full(len(places), tag), pa.int64()))
 
 
 def release(state: RuntimeState) -> None:

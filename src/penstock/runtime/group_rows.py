@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.network import Edge
-from penstock.plan.aggregate_steps import PANE_SIZE, VARIANTS
+from penstock.plan.aggregate_steps import BLOCK_SIZE, PANE_SIZE, VARIANTS
 from penstock.plan.columns import arrow_type, numbers
 from penstock.plan.group import QUERY, Group
 from penstock.plan.plan import Plan
@@ -37,6 +37,7 @@ def variants_of(group: Group) -> pa.Table:
         for index, (place, kind) in enumerate(zip(group.template.of_rows, types, strict=True))
     }
     columns[PANE_SIZE] = pa.array([variant.pane for variant in group.variants.values()], pa.int64())
+    columns[BLOCK_SIZE] = pa.array([group.blocks[number] for number in group.variants], pa.int64())
     return pa.table({**columns, VARIANT: pa.array(list(group.variants), pa.int32())})
 
 

@@ -18,7 +18,7 @@ from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.written_segments import RESIDENT_BYTES, SEGMENT_BYTES, SegmentWriter
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import Taken
-from penstock.runtime.work import ClosingPanes
+from penstock.runtime.work import ClosingPanes, pane_keys
 
 MOST_CHUNKS = 8
 """Chunks of partial aggregates; if there are more, the latest are merged with new ones."""
@@ -35,12 +35,12 @@ def closing_panes(state: RuntimeState, takes: Mapping[Edge, InputRows]) -> dict[
         log = state.panes[edge.source]
         starts, sizes = numbers(rows.table, seq(0)), numbers(rows.table, SIZE)
         first, end = int(starts.min()), int((starts + sizes).max())
-        windows = panes_of_windows(rows.table, log.panes)
+        windows = panes_of_windows(rows.table, log.by_block)
         chunks = log.between(first, end)
         resident = [chunk for chunk in chunks if not chunk.is_stored]
         stored = tuple(chunk.place for chunk in chunks if isinstance(chunk.place, StoredRows))
         table = rows_of_chunks(resident) if resident else _no_rows(stored[0])
-        needed = np.isin(numbers(table, TIME), numbers(windows, PANE))
+        needed = np.isin(pane_keys(table, TIME), pane_keys(windows, PANE))
         rows = table if needed.all() else table.filter(pa.array(needed))
         found[edge.target] = ClosingPanes(windows, rows, stored)
     return found

@@ -1,6 +1,7 @@
 """`PaneLog`: the partial aggregates of an operator, in chunks, until no window needs them any more."""
 
-from collections.abc import Iterable, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.columns import Micros, numbers
-from penstock.plan.steps import TIME, VARIANT
+from penstock.plan.steps import BLOCK, TIME, VARIANT
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.rows.segment import Segment
 from penstock.runtime.rows.stored import StoredRows
@@ -22,13 +23,6 @@ class Panes(NamedTuple):
 
     variants: Micros
     panes: Micros
-
-    @classmethod
-    def of(cls, table: pa.Table) -> "Panes":
-        """Return the panes of partial aggregates."""
-        panes = numbers(table, TIME)
-        variants = numbers(table, VARIANT) if VARIANT in table.column_names else np.zeros(len(panes), np.int64)
-        return cls(variants, panes).distinct()
 
     @classmethod
     def union(cls, parts: Iterable["Panes"]) -> "Panes":
@@ -48,7 +42,24 @@ class Panes(NamedTuple):
         return Panes(variants[first], panes[first])
 
 
+def panes_in(table: pa.Table) -> dict[int, Panes]:
+    """Return the panes and blocks of partial aggregates, by what is in their column `BLOCK`."""
+    begins, blocks = numbers(table, TIME), numbers(table, BLOCK)
+    variants = numbers(table, VARIANT) if VARIANT in table.column_names else np.zeros(len(begins), np.int64)
+    tags = np.unique(blocks).tolist()
+    return {tag: Panes(variants[blocks == tag], begins[blocks == tag]).distinct() for tag in tags}
+
+
 _NO_PANES = Panes(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _together(parts: Iterable[Mapping[int, Panes]]) -> dict[int, Panes]:
+    """Return the panes and blocks of several chunks, by what is in their column `BLOCK`."""
+    found: dict[int, list[Panes]] = defaultdict(list)
+    for part in parts:
+        for block, panes in part.items():
+            found[block].append(panes)
+    return {block: Panes.union(each) for block, each in found.items()}
 
 
 @dataclass
@@ -59,14 +70,15 @@ class PaneLog:
     """
 
     chunks: list[Chunk] = field(default_factory=list)
-    _panes: dict[int, Panes] = field(default_factory=dict)
-    """The panes of each chunk, by its number."""
+    _panes: dict[int, dict[int, Panes]] = field(default_factory=dict)
+    """The panes and blocks of each chunk, by its number and by the size of blocks."""
+    _by_block: dict[int, Panes] | None = None
     _all: Panes | None = None
 
     def add(self, chunk: Chunk) -> None:
         """Add what a job made."""
         self.chunks.append(chunk)
-        self._all = None
+        self._by_block = self._all = None
 
     def replace(self, old: Iterable[Chunk], new: Chunk | None) -> None:
         """Put a chunk in place of others that were merged into it."""
@@ -91,7 +103,7 @@ class PaneLog:
     def store(self, old: Iterable[Chunk], new: Chunk) -> None:
         """Put a chunk of stored rows in place of resident ones."""
         chunks = list(old)
-        panes = Panes.union(self._panes_of(chunk) for chunk in chunks)
+        panes = _together(self._panes_of(chunk) for chunk in chunks)
         self.replace(chunks, None)
         self.chunks.insert(0, new)
         self._panes[new.number] = panes
@@ -113,20 +125,27 @@ class PaneLog:
     def _forget(self) -> None:
         here = {chunk.number for chunk in self.chunks}
         self._panes = {number: panes for number, panes in self._panes.items() if number in here}
-        self._all = None
+        self._by_block = self._all = None
 
     @property
     def panes(self) -> Panes:
         """All panes that have rows."""
         if self._all is None:
-            self._all = Panes.union(map(self._panes_of, self.chunks))
+            self._all = Panes.union(panes for block, panes in self.by_block.items() if block <= 0)
         return self._all
 
-    def _panes_of(self, chunk: Chunk) -> Panes:
+    @property
+    def by_block(self) -> Mapping[int, Panes]:
+        """All panes and blocks that have rows, by what is in their column `BLOCK`."""
+        if self._by_block is None:
+            self._by_block = _together(map(self._panes_of, self.chunks))
+        return self._by_block
+
+    def _panes_of(self, chunk: Chunk) -> dict[int, Panes]:
         if chunk.number not in self._panes:
             place = chunk.place
-            rows = place.columns([TIME, VARIANT]) if isinstance(place, StoredRows) else chunk.table
-            self._panes[chunk.number] = Panes.of(rows)
+            rows = place.columns([TIME, BLOCK, VARIANT]) if isinstance(place, StoredRows) else chunk.table
+            self._panes[chunk.number] = panes_in(rows)
         return self._panes[chunk.number]
 
     def between(self, first: int, end: int) -> list[Chunk]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import Reach, leaving, reach_from
-from penstock.plan.steps import Join, Lookup, Order
+from penstock.plan.steps import Aggregate, Join, Lookup, Order
 from penstock.policies import Service, Unit
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.queues import Queue
@@ -44,7 +44,7 @@ class UnitState(NamedTuple):
     fitting: int
     """Rows whose results are expected to fill a job."""
     size: int
-    """Operators that it reaches at most: each may emit every row."""
+    """Operators that it reaches at most: each may emit every row. Partial aggregates with blocks count twice."""
     output: str | None
     """The operator whose output is all that a job makes, if that is the results of one query or group."""
     has_row_windows: bool
@@ -76,8 +76,14 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
     ]
     lookups = any(isinstance(step, Lookup) for step in (*reached, *beside))
     by_rows = any(port.window.kind == "rows" for name in joins for port in plan.join(name).ports)
-    output = _only_output(plan, unit)
-    return UnitState(lanes, joins, min(most, fitting), fitting, len(reached), output, by_rows, lookups)
+    names = {edge.target for edge in (*unit.entries, *unit.through)}
+    size = len(reached) + sum(_has_blocks(plan, name) for name in names)
+    return UnitState(lanes, joins, min(most, fitting), fitting, size, _only_output(plan, unit), by_rows, lookups)
+
+
+def _has_blocks(plan: Plan, name: str) -> bool:
+    step = plan.steps[name]
+    return isinstance(step, Aggregate) and (step.block_column is not None or plan.block_of(name) > 0)
 
 
 def _only_output(plan: Plan, unit: Unit) -> str | None:

@@ -8,14 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.network import Edge
-from penstock.plan.columns import numbers
+from penstock.plan.columns import Micros, numbers
 from penstock.plan.plan import Plan
-from penstock.plan.steps import PANE, TIME, Columns
+from penstock.plan.steps import BLOCK, PANE, TIME, Columns
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.written import WriteTarget, WrittenResults
 
+_SPREAD = np.int64(-7046029254386353131)
+"""Beginnings times this number, plus sizes of blocks, are different numbers."""
 PARTITION_ROWS = 50_000
 """Rows of a window that one task reads."""
 
@@ -37,12 +39,18 @@ class ClosingPanes:
     @cached_property
     def most_rows(self) -> int:
         """How many partial aggregates are merged, each counted once for every window: the most results."""
-        panes, counts = np.unique(numbers(self.rows, TIME), return_counts=True)
-        wanted = numbers(self.windows, PANE)
+        panes, counts = np.unique(pane_keys(self.rows, TIME), return_counts=True)
+        wanted = pane_keys(self.windows, PANE)
         places = np.minimum(np.searchsorted(panes, wanted), len(panes) - 1)
         found = int(counts[places][panes[places] == wanted].sum()) if len(panes) else 0
         often = int(np.unique(wanted, return_counts=True)[1].max()) if len(wanted) else 0
         return found + often * sum(each.rows for each in self.stored)
+
+
+def pane_keys(rows: pa.Table, begins: str) -> Micros:
+    """Return a number for each pane or block, by its beginning and the size of its block."""
+    keys: Micros = numbers(rows, begins) * _SPREAD + numbers(rows, BLOCK)
+    return keys
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,21 @@ from pyspark.sql import functions as F
 
 from penstock.language.names import named, quoted
 from penstock.language.statements import WINDOW_END, WINDOW_START
-from penstock.plan.aggregates import Kept, Part, kept
+from penstock.plan.aggregates import Kept, kept
 from penstock.plan.plan import Plan
-from penstock.plan.steps import ARRIVAL, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Call, Close, seq
+from penstock.plan.steps import (
+    ARRIVAL,
+    BLOCK,
+    MEMBER,
+    PANE,
+    POSITION,
+    TIME,
+    VARIANT,
+    Aggregate,
+    Call,
+    Close,
+    seq,
+)
 from penstock.runtime.closings import FROM, UNTIL
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.work import PARTITION_ROWS, ClosingPanes, Work
@@ -23,6 +35,12 @@ _HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"))
 SINGLE_ROWS = 100_000
 """Rows that one task sums up: Spark need not shuffle them then."""
 _FIRST_ARRIVAL = f"min({ARRIVAL}) AS {ARRIVAL}"
+_PANE_AND_BLOCK = (
+    f"CASE WHEN {BLOCK} = 0 THEN array(named_struct('t', {TIME}, 'b', 0L)) ELSE array("
+    f"named_struct('t', {TIME}, 'b', -{BLOCK}), named_struct('t', {TIME} - pmod({TIME}, {BLOCK}), 'b', {BLOCK})"
+    ") END"
+)
+"""For a partial aggregate of a pane: the rows that it becomes, as beginnings and `BLOCK`."""
 
 
 class Aggregation:
@@ -34,7 +52,10 @@ class Aggregation:
         self._is_small = sum(rows.num_rows for rows in work.takes.values()) <= SINGLE_ROWS
 
     def partial(self, name: str, step: Aggregate, rows: DataFrame) -> DataFrame:
-        """Return one row for each pane and group of some rows, merged with older ones if the job has some."""
+        """Return one row for each pane and group of some rows, and for each block and group.
+
+        They are merged with older ones if the job has some.
+        """
         network = self._work.plan.network
         wanted = frozenset().union(*(self._work.wanted[edge] for edge in network.out_edges[name]))
         below = network.operator(name).inputs[0]
@@ -46,22 +67,33 @@ class Aggregation:
         at = TIME if step.by == "range" else POSITION
         if step.by == "rows":  # rows from before rows were counted are in no window
             rows = rows.filter(f"{POSITION} IS NOT NULL")
+        block = quoted(step.block_column) if step.block_column else f"{self._work.plan.block_of(name)}L"
         made = (
             rows.selectExpr("*", *columns, f"{at} - pmod({at}, {size}) AS {PANE}")
             .groupBy(*keys, PANE)
-            .agg(F.expr(_FIRST_ARRIVAL), *(F.expr(named(part.made, part.name)) for part in parts))
+            .agg(
+                F.expr(_FIRST_ARRIVAL),
+                F.expr(f"first({block}) AS {BLOCK}"),
+                *(F.expr(named(part.made, part.name)) for part in parts),
+            )
             .withColumnRenamed(PANE, TIME)
         )
+        has_blocks = block != "0L"
+        if has_blocks:
+            names = [*keys, ARRIVAL, *(quoted(part.name) for part in parts)]
+            made = made.selectExpr(*names, f"inline({_PANE_AND_BLOCK}) AS ({TIME}, {BLOCK})")
         older = self._work.merged.get(name)
-        return made if older is None else self._with_older(made, older, keys, parts)
+        if older is not None:
+            made = self._with_older(made, older)
+        if has_blocks or older is not None:
+            merged = [F.expr(named(part.merged, part.name)) for part in parts]
+            made = made.groupBy(*keys, TIME, BLOCK).agg(F.expr(_FIRST_ARRIVAL), *merged)
+        return made
 
-    def _with_older(
-        self, made: DataFrame, older_rows: pa.Table, keys: Sequence[str], parts: Sequence[Part]
-    ) -> DataFrame:
+    def _with_older(self, made: DataFrame, older_rows: pa.Table) -> DataFrame:
         older = self._frames.of(older_rows, 1 + older_rows.num_rows // PARTITION_ROWS)
         both = made.unionByName(older, allowMissingColumns=True)
-        merged = [F.expr(named(part.merged, part.name)) for part in parts]
-        return both.groupBy(*keys, TIME).agg(F.expr(_FIRST_ARRIVAL), *merged)
+        return both.coalesce(1) if self._is_small and older_rows.num_rows <= SINGLE_ROWS else both
 
     def closed(self, name: str, step: Close) -> DataFrame:
         """Return the groups of the windows that close, with their aggregates."""
@@ -72,7 +104,7 @@ class Aggregation:
         """Return the groups of no windows: Spark then tells their types."""
         numbers = (MEMBER, VARIANT) if step.group else ()
         member = "".join(f"CAST(NULL AS INT) AS {each}, " for each in numbers)
-        columns = (f"CAST(NULL AS BIGINT) AS {each}" for each in (seq(0), FROM, UNTIL, TIME, ARRIVAL, PANE))
+        columns = (f"CAST(NULL AS BIGINT) AS {each}" for each in (seq(0), FROM, UNTIL, TIME, ARRIVAL, PANE, BLOCK))
         none = self._frames.spark.sql(f"SELECT {member}{', '.join(columns)} WHERE false")
         return self._merged(name, step, rows, none)
 
@@ -97,7 +129,9 @@ class Aggregation:
         every = [self._kept(below, call) for call in step.calls]
         keys = [quoted(key.name) for key in step.keys if not key.is_variant]
         member = [MEMBER] if step.group else []
-        same = f"p.{TIME} = w.{PANE}" + (f" AND p.{VARIANT} = w.{VARIANT}" if step.by_variant else "")
+        same = f"p.{TIME} = w.{PANE} AND p.{BLOCK} = w.{BLOCK}" + (
+            f" AND p.{VARIANT} = w.{VARIANT}" if step.by_variant else ""
+        )
         times = [f"min(w.{each}) AS {each}" for each in (FROM, UNTIL, TIME, ARRIVAL)]
         parts = [named(part.merged, part.name) for each in every for part in each.parts]
         results = [named(each.result, call.name) for call, each in zip(step.calls, every, strict=True)]

@@ -172,8 +172,9 @@ def _readable(operator: dict[str, Any], query: str, found: dict[str, Any]) -> st
 def _panes(operator: dict[str, Any]) -> str:
     """Return partial aggregates as text."""
     unit = " rows" if operator["panes"].isdecimal() else ""
+    blocks = f" and blocks of {operator['blocks']}{unit}" if operator["blocks"] else ""
     keys = f" by {', '.join(operator['keys'])}" if operator["keys"] else ""
-    return f"in panes of {operator['panes']}{unit}{keys}: {', '.join(operator['aggregates']) or 'groups'}"
+    return f"in panes of {operator['panes']}{unit}{blocks}{keys}: {', '.join(operator['aggregates']) or 'groups'}"
 
 
 def _closes(operator: dict[str, Any]) -> str:

@@ -140,6 +140,7 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
     if isinstance(step, Aggregate):
         return {
             "panes": _length(step.by, plan.pane_of(name)),
+            "blocks": _length(step.by, block) if (block := plan.block_of(name)) else None,
             "keys": [key.sql for key in step.keys if not key.is_variant],
             "aggregates": [call.sql for call in step.calls],
             "names": {
@@ -148,9 +149,7 @@ def _more(plan: Plan, name: str) -> dict[str, Any]:
             },
         }
     if isinstance(step, Close):
-        group = plan.groups.get(step.group or "")
-        windows = [step.window] if group is None else [member.window for member in group.members.values()]
-        return {"closes": list(dict.fromkeys(_window(each) for each in windows if each is not None))}
+        return {"closes": list(dict.fromkeys(map(_window, plan.windows_of(step))))}
     if not isinstance(step, Join):
         return {}
     return {"windows": [{"stream": port.stream, "window": _window(port.window)} for port in step.ports]}
