@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -49,7 +50,7 @@ class Chunk:
         """The latest time, or an upper bound of it."""
         return self.place.last_time
 
-    @property
+    @cached_property
     def first_sequences(self) -> list[int]:
         """The lowest sequence number of each stream of which the rows are made."""
         if isinstance(self.place, StoredRows):

@@ -312,7 +312,7 @@ def _needed_from(state: RuntimeState, edge: Edge) -> float:
     """Return the earliest beginning of a pane that a reader of partial aggregates needs."""
     step = state.plan.steps[edge.target]
     assert isinstance(step, Close)
-    found = min((_first_start(chunk) for chunk in state.waiting_at(edge)), default=math.inf)
+    found = min((chunk.first_sequences[0] for chunk in state.waiting_at(edge)), default=math.inf)
     closed = state.closed[edge.target]
     for series in series_of(state, edge.target, step):
         size, slide = series.window.size, series.window.slide
@@ -320,10 +320,6 @@ def _needed_from(state: RuntimeState, edge: Edge) -> float:
         first = -math.inf if closed is None else ((closed - size) // slide + 1) * slide
         found = min(found, max(first, int(series.first.min())))
     return found
-
-
-def _first_start(chunk: Chunk) -> int:
-    return int(numbers(chunk.table, seq(0)).min())
 
 
 # Queries that begin and end -------------------------------------------------------------------------------------
