@@ -23,7 +23,7 @@ from penstock.bench.machine import described, scratch
 from penstock.bench.processes import in_a_process
 from penstock.bench.stock.case import MeasuredRun
 from penstock.bench.stock.inputs import Batch, InputFiles
-from penstock.bench.stock.run import CLOCK_S, HEAP, Stage
+from penstock.bench.stock.run import CLOCK_S, HEAP, Stage, measured_run
 from penstock.bench.weighted_statistics import responses
 from penstock.errors import RunError
 
@@ -186,21 +186,8 @@ def _run(
             weights.append(total.rows)
     figures = responses(np.array(values), np.array(weights, np.int64))
     assert figures.min is not None
-    rows = sum(batch.rows.values())
-    run = MeasuredRun(
-        rows=rows,
-        row_queries=rows * case.count,
-        outputs=figures.outputs,
-        seconds=last,
-        avg_response=figures.avg,
-        median_response=figures.median,
-        p95_response=figures.p95,
-        p99_response=figures.p99,
-        max_response=figures.max,
-        behind_s=last - batch.moves[-1][0],
-        feeder_late_s=noted["late_s"],
-    )
-    return run, figures.min
+    count = sum(batch.rows.values()) * case.count
+    return measured_run(batch, noted, last, count, figures), figures.min
 
 
 def _peaks(batches: Sequence[NamedBatch], found: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, ...], ...]:

@@ -3,7 +3,7 @@
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from penstock.bench.stock.claims import comparisons
 from penstock.bench.stock.inputs import Batch, Inputs
 from penstock.bench.stock.outputs import READERS, between, responses_since, totals
 from penstock.bench.stock.workload import StockWorkload, row_queries
+from penstock.bench.weighted_statistics import Responses
 from penstock.errors import RunError
 
 HEAP = "4g"
@@ -129,21 +130,7 @@ def _evaluated(
         if figures.min is not None and figures.min < -CLOCK_S:
             came = f"a result came {-figures.min:.2f} s before its row"
             return CaseResult(case, "wrong", f"{came}: the times of arrival are wrong")
-        runs.append(
-            MeasuredRun(
-                rows=sum(batch.rows.values()),
-                row_queries=row_queries(workload, batch.rows),
-                outputs=figures.outputs,
-                seconds=last,
-                avg_response=figures.avg,
-                median_response=figures.median,
-                p95_response=figures.p95,
-                p99_response=figures.p99,
-                max_response=figures.max,
-                behind_s=last - batch.moves[-1][0],
-                feeder_late_s=noted["late_s"],
-            )
-        )
+        runs.append(measured_run(batch, noted, last, row_queries(workload, batch.rows), figures))
     return CaseResult(
         case,
         "ok",
@@ -153,6 +140,25 @@ def _evaluated(
         found["register_s"],
         times[0]["settled"] - times[0]["start"],
         found["peak_bytes"],
+    )
+
+
+def measured_run(
+    batch: Batch, noted: Mapping[str, float], seconds: float, matched: int, figures: Responses
+) -> MeasuredRun:
+    """Return the figures of a measured part, given the seconds until its last result, and its responses."""
+    return MeasuredRun(
+        rows=sum(batch.rows.values()),
+        row_queries=matched,
+        outputs=figures.outputs,
+        seconds=seconds,
+        avg_response=figures.avg,
+        median_response=figures.median,
+        p95_response=figures.p95,
+        p99_response=figures.p99,
+        max_response=figures.max,
+        behind_s=seconds - batch.moves[-1][0],
+        feeder_late_s=noted["late_s"],
     )
 
 
