@@ -30,6 +30,7 @@ _KINDS = {
     "wide": ("filter of 1 %", "filters of 1 %"),
     "having": ("limit in HAVING", "limits in HAVING"),
     "windows": ("window", "windows"),
+    "long": ("window of 600 panes", "windows of 600 panes"),
 }
 """What one query of a kind is called, and what several are."""
 

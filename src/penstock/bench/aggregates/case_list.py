@@ -10,6 +10,7 @@ PARTS = {
     "fifty": "50 queries of different windows and constants",
     "thousand": "1,000 queries that differ in constants, and one of them",
     "windows": "100 queries with windows of their own, and one of them",
+    "long": "one query whose windows have 600 panes",
     "keys": "a million keys, with a state and a restart",
     "latency": "from a window's close to its results, at the same load for all",
     "sharing": "the 50 queries with and without groups",
@@ -21,6 +22,7 @@ _KEYS, _QUICK_KEYS = 1_000_000, 100_000
 _FEW_KEYS = 10
 """With slices of 0.1 %, a group of a window then has ten rows on average, in the full benchmark."""
 _EACH = ("each", "each-rocksdb")
+_LONG = AggregateCase("long", "", "long", files=5, file_rows=20_000, event_rate=1_000, warm_files=1, repeat=3)
 
 
 def plan(parts: Collection[str], *, quick: bool = False, repeat: int | None = None) -> list[AggregateCase]:
@@ -54,6 +56,7 @@ def _whole() -> Iterator[AggregateCase]:
     for kind in ("slices", "having", "wide"):
         yield from _by_count(AggregateCase("thousand", "penstock", kind, keys=_FEW_KEYS), MOST)
     yield from _by_count(AggregateCase("windows", "penstock", "windows"), OWN_WINDOWS)
+    yield from _by_system(_LONG, (*_EACH, "penstock"))
     yield from _by_system(_keys(_KEYS), (*_EACH, "penstock-state"))
     yield from _by_system(replace(one, part="latency", feeding="paced"), (*_EACH, "penstock"))
     paced = replace(fifty, part="latency", feeding="paced")
@@ -74,6 +77,7 @@ def _quick() -> Iterator[AggregateCase]:
     ours = replace(few, system="penstock")
     yield from _by_count(replace(ours, part="thousand", queries="slices", keys=_FEW_KEYS), MOST)
     yield from _by_count(replace(ours, part="windows", queries="windows"), OWN_WINDOWS)
+    yield from _by_system(replace(_LONG, files=2, repeat=2), (*_EACH, "penstock"))
     yield from _by_system(_keys(_QUICK_KEYS), (*_EACH, "penstock-state"))
     paced = replace(few, part="latency", feeding="paced", seconds=10.0)
     yield from _by_system(paced, ("each", "penstock"))

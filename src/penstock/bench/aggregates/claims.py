@@ -51,6 +51,7 @@ def comparisons(measured: Iterable[AggregateResult]) -> list[Comparison]:
         costs(
             f"{OWN_WINDOWS} windows: cost per query ÷ that of 1 query", 1 / 20, "windows", "windows", OWN_WINDOWS
         ),
+        rates("window of 600 panes: throughput ÷ stock", 1.0, "long", "penstock", EACH),
         rates("many keys, --state, restarted: throughput ÷ stock", 0.7, "keys", "penstock-state", EACH),
         _absolute(growth, _growth, of("keys", "keys", "penstock-state")),
         responses("1 query, same load: from close to result ÷ stock", "one"),

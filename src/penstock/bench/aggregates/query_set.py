@@ -77,6 +77,7 @@ class QuerySet:
             "having": self._having,
             "windows": self._windows,
             "keys": self._keys,
+            "long": self._long,
         }
         return [query for query, _ in zip(made[self.kind](), range(self.count), strict=False)]
 
@@ -111,6 +112,10 @@ class QuerySet:
 
     def _keys(self) -> Iterator[AggregateQuery]:
         yield AggregateQuery(0, 10, 10)
+
+    def _long(self) -> Iterator[AggregateQuery]:
+        """Yield ten minutes that slide by a second."""
+        yield AggregateQuery(0, 600, 1)
 
     def _average_sum(self, size_s: int, share: float) -> float:
         """Return the average sum of a group in a window."""
