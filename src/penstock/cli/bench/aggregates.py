@@ -29,7 +29,7 @@ def aggregates(
     part: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only this part: one, fifty, thousand, windows, keys, latency or sharing; repeatable.",
+            help="Run only this part: one, fifty, thousand, windows, long, keys, latency or sharing; repeatable.",
             metavar="PART",
         ),
     ] = None,
