@@ -150,7 +150,8 @@ def test_examples_keep_only_the_last_results():
 def test_what_is_dropped_is_shown_while_it_runs_and_at_the_end():
     packets = stream(5000, dropped=3210, kept=1790, keep=0.36, boxes=((0, 1.0), (17, 0.36)))
     big = replace(query(7), dropped={"packets": 3210})
-    then = summary(20.0, {"packets": packets, "replies": stream(80)}, {"big": big, "small": query(3)})
+    queries = {"big": big, "small": query(3), "estimate": replace(big, scaled=True)}
+    then = summary(20.0, {"packets": packets, "replies": stream(80)}, queries)
     view = LiveView("traffic.sql", "until Ctrl-C")
     view.tick(then)
     lines = drawn(view)
@@ -161,7 +162,8 @@ def test_what_is_dropped_is_shown_while_it_runs_and_at_the_end():
         show_figures(console, "traffic.sql", then, None)
     text = capture.get()
     assert "3,210 rows dropped to shed load" in text
-    assert "big: without 3,210 of packets" in text
+    assert "big: without 3,210 of packets\n" in text
+    assert "estimate: without 3,210 of packets; counts, sums and averages are scaled for them" in text
     assert "small: without" not in text
     assert then.as_dict()["rows_dropped"] == 3210
 

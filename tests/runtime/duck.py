@@ -154,8 +154,7 @@ class _Job:
         if isinstance(step, Join):
             return self.probed(name, step, port, table)
         if isinstance(step, Aggregate):
-            older, block = self.work.merged.get(name), self.work.plan.block_of(name)
-            return kept_rows(step, table, older, block, self.duck.translated, self.run)
+            return kept_rows(step, name, self.work, table, self.duck.translated, self.run)
         if isinstance(step, Close):
             return closed_windows(step, self.work.closing[name], self.duck.translated, self.run)
         return self.simple(step, table)

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from penstock.language.statements import WindowDef
 from penstock.plan import group, plan
-from penstock.plan.steps import ARRIVAL, BLOCK, PANE, POSITION, TIME, Aggregate, Call, Close
+from penstock.plan.steps import ARRIVAL, BLOCK, EXTRA, PANE, POSITION, TIME, Aggregate, Call, Close
 from penstock.runtime.closings import FROM, UNTIL
-from penstock.runtime.work import ClosingPanes
+from penstock.runtime.work import ClosingPanes, Work
+from penstock.shedding.drop_box import Boxes
 from tests.oracle.aggregates import decimal_average
 
 Translate = Callable[[str], str]
@@ -33,15 +34,17 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def kept_rows(
-    step: Aggregate, rows: pa.Table, older: pa.Table | None, block: int, to_duck: Translate, run: Run
-) -> pa.Table:
-    """Every row, with its keys, and the pane in place of its time; with blocks, once more with its block."""
+def kept_rows(step: Aggregate, name: str, work: Work, rows: pa.Table, to_duck: Translate, run: Run) -> pa.Table:
+    """Every row, with its keys, the pane in place of its time, and what it counts for dropped ones.
+
+    With blocks, it is there once more with its block.
+    """
+    older, block = work.merged.get(name), work.plan.block_of(name)
     size = quoted(step.pane_column) if step.pane_column else str(step.pane)
     keys = [f"{to_duck(key.sql)} AS {quoted(key.name)}" for key in step.keys]
     place = TIME if step.by == "range" else POSITION
     pane = f"{place} - ({place} % {size} + {size}) % {size} AS {TIME}"
-    columns = ", ".join([*keys, pane])
+    columns = ", ".join([*keys, pane, extra(work.boxes.get(name, ()))])
     made = run(f"SELECT * RENAME ({TIME} AS __at), {columns} FROM s WHERE {place} IS NOT NULL", s=rows)
     size = quoted(step.block_column) if step.block_column else str(block)
     begin = f"({TIME} - ({TIME} % {size} + {size}) % {size})"
@@ -51,6 +54,12 @@ def kept_rows(
         s=made,
     )
     return made if older is None else pa.concat_tables([made, older], promote_options="default")
+
+
+def extra(boxes: Boxes) -> str:
+    """1/p - 1 of each row, by the share p kept from its number on."""
+    cases = "".join(f" WHEN __seq0 >= {start} THEN 1.0::DOUBLE / {share or 1} - 1" for start, share in boxes[::-1])
+    return f"(CASE{cases} ELSE 0 END)::DECIMAL(12, 6) AS {EXTRA}" if boxes else f"0::DECIMAL(12, 6) AS {EXTRA}"
 
 
 def closed_windows(step: Close, closing: ClosingPanes, to_duck: Translate, run: Run) -> pa.Table:
@@ -73,6 +82,8 @@ def call_sql(call: Call, rows: pa.Table, to_duck: Translate, run: Run) -> str:
     """An aggregate with the type that Spark gives it."""
     arguments = [to_duck(each) for each in call.arguments]
     conditions = [] if call.condition is None else [to_duck(call.condition)]
+    if call.scaled:
+        return scaled_sql(call, arguments, conditions, rows, run)
     if call.function not in ("sum", "avg"):
         return plain_sql(call.function, arguments, conditions)
     sql = plain_sql(call.function, arguments, conditions)
@@ -80,8 +91,31 @@ def call_sql(call: Call, rows: pa.Table, to_duck: Translate, run: Run) -> str:
     if not pa.types.is_decimal(kind):
         return f"CAST({sql} AS BIGINT)" if call.function == "sum" and pa.types.is_integer(kind) else sql
     if call.function == "sum":
-        return f"CAST({sql} AS DECIMAL({min(kind.precision + 10, 38)}, {kind.scale}))"
+        return f"CAST({sql} AS {decimal_sum(kind)})"
     return decimal_average(arguments[0], kind.scale, filtered(conditions))
+
+
+def scaled_sql(call: Call, arguments: Sequence[str], conditions: list[str], rows: pa.Table, run: Run) -> str:
+    """A count, sum or average in which a row counts 1/p."""
+    value = arguments[0] if arguments else "1"
+    more = filtered([*conditions, f"({value}) IS NOT NULL"])
+    number = f"(count({value}){more} + coalesce(sum({EXTRA}){more}, 0))"
+    if call.function == "count":
+        return f"CAST(round({number}) AS BIGINT)"
+    kind = run(f"SELECT {value} AS x FROM s LIMIT 0", s=rows).schema.field("x").type
+    total = f"(sum({value}){more} + sum(({value}) * {EXTRA}){more})"
+    if call.function == "avg":
+        return f"{total}::DOUBLE / {number}::DOUBLE"
+    if pa.types.is_floating(kind):
+        return total
+    return (
+        f"CAST(round({total}) AS BIGINT)" if pa.types.is_integer(kind) else f"CAST({total} AS {decimal_sum(kind)})"
+    )
+
+
+def decimal_sum(kind: pa.DataType) -> str:
+    """The type of the sum of decimals."""
+    return f"DECIMAL({min(kind.precision + 10, 38)}, {kind.scale})"
 
 
 def plain_sql(function: str, arguments: Sequence[str], conditions: list[str]) -> str:

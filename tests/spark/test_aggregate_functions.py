@@ -1,8 +1,11 @@
 """What aggregates keep is exact, stable, and mergeable; a query that fails is stopped alone."""
 
 import math
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
+from itertools import cycle
 from random import Random
 
 import numpy as np
@@ -11,7 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock.spark as ps
+from penstock.runtime.admission import Arrived
+from penstock.runtime.engine import Engine
+from penstock.runtime.rows.segment import ArrivedFiles
 from tests.oracle.results import read_rows
+from tests.runtime.test_drop_boxes import kept_numbers
 
 START = datetime(2026, 1, 1)
 COLUMNS = "at TIMESTAMP, k INT, v INT, n BIGINT, d DECIMAL(38,2), x DOUBLE, s STRING"
@@ -137,3 +144,106 @@ def test_overflow_stops_the_query_and_no_other(tmp_path, spark):
     assert sorted(read_rows(tmp_path / "out", "good")) == [(0, 30), (1, 30)]
     assert read_rows(tmp_path / "out", "times3") == [(2**62 % 1000000 * 3 * 60,)]
     assert len(read_rows(tmp_path / "out", "plain")) == 9
+
+
+SUMS = "count(*) AS c, count(v) AS cv, sum(v) AS sv, avg(v) AS mv, sum(n) AS sn, avg(n) AS mn, sum(d) AS sd, "
+SUMS += "avg(d) AS md, sum(x) AS sx, avg(x) AS mx, sum(v) FILTER (WHERE v > 500) AS f, max(v) AS most"
+SHARES = (0.5, 1.0, 0.2, 0.25, 0.8)
+"""Of these, 1/p has few digits."""
+
+
+@pytest.mark.parametrize("rows", ["resident", "stored"])
+def test_scaled_results_are_those_by_hand(tmp_path, spark, monkeypatch, rows):
+    """The share that is kept changes with every file, and a job takes several; a query beside it is not scaled."""
+    random = Random(9)
+    count = 400
+    data = made(
+        count,
+        v=lambda i: random.choice([None, *range(1000)]),
+        n=lambda i: random.choice([2**54, -(2**54), 5]),
+        d=lambda i: Decimal(random.randrange(10**6)) / 100 + 10**20,
+        x=lambda i: random.randrange(-800, 800) / 8,
+    )
+    query = f"AS SELECT {SUMS} FROM s {WINDOW};\n"
+    script = write(tmp_path, data, 10) + f"CREATE QUERY plain {query}CREATE QUERY q WITH (scaled = true) {query}"
+    admit = Engine.admit
+    shares = cycle(SHARES)
+
+    def admit_by_parts(engine, stream, arrived, chunk_rows):
+        for part in parts(arrived):
+            engine.set_keep({stream: next(shares)})
+            passed = admit(engine, stream, part, chunk_rows)
+        return passed
+
+    monkeypatch.setattr(Engine, "admit", admit_by_parts)
+    summary = run(script + f"SET rows = '{rows}';", tmp_path, spark, chunk_rows=40)
+    assert summary.failed == (), summary.queries["q"].reason
+    boxes = summary.streams["s"].boxes
+    kept = kept_numbers("s", boxes, count)
+    assert 0 < len(kept) < count
+    assert len(boxes) > 2
+    for name in ("plain", "q"):
+        known = [
+            (data[i], 1 / Fraction(str(share_at(boxes, i))) if name == "q" else Fraction(1)) for i in sorted(kept)
+        ]
+        [found] = read_rows(tmp_path / "out", name)
+        for got, wanted in zip(found, sums_by_hand(known), strict=True):
+            assert got == (pytest.approx(wanted, rel=1e-12) if isinstance(wanted, float) else wanted), name
+
+
+def parts(arrived: Arrived | ArrivedFiles) -> list[Arrived | ArrivedFiles]:
+    """What arrived, in parts of 40 rows; each file has as many."""
+    if isinstance(arrived, ArrivedFiles):
+        return [replace(arrived, segments=(segment,)) for segment in arrived.segments]
+    return [
+        Arrived(arrived.rows.slice(first, 40), arrived.arrival_us) for first in range(0, arrived.rows.num_rows, 40)
+    ]
+
+
+def share_at(boxes, number: int) -> float:
+    return [share for start, share in boxes if start <= number][-1]
+
+
+def sums_by_hand(rows) -> list:
+    """Figures of rows with their weights."""
+    total = {c: sum(w * Fraction(row[c]) for row, w in rows if row[c] is not None) for c in ("v", "n", "d", "x")}
+    number = {c: sum(w for row, w in rows if row[c] is not None) for c in ("v", "n", "d", "x")}
+    large = sum(w * row["v"] for row, w in rows if (row["v"] or 0) > 500)
+    v, n, d, x = "vndx"
+    return [
+        half_up(sum(w for _, w in rows)),
+        half_up(number[v]),
+        half_up(total[v]),
+        float(total[v] / number[v]),
+        half_up(total[n]),
+        float(total[n] / number[n]),
+        half_up(total[d] * 100) / Decimal(100),
+        half_up(total[d] / number[d] * 10**6) / Decimal(10**6),
+        float(total[x]),
+        float(total[x] / number[x]),
+        half_up(large),
+        max(row["v"] for row, _ in rows if row["v"] is not None),
+    ]
+
+
+def half_up(value: Fraction) -> int:
+    return math.floor(abs(value) + Fraction(1, 2)) * (1 if value >= 0 else -1)
+
+
+def test_with_nothing_dropped_scaled_results_are_the_same(tmp_path, spark):
+    """Infinity times 0 would be NaN, and a quotient of other types would have other digits."""
+    random = Random(2)
+    data = made(
+        60,
+        k=lambda i: i % 4,
+        v=lambda i: random.choice([None, i]),
+        n=lambda i: random.choice([2**58, -(2**58), 3]),
+        d=lambda i: Decimal(random.randrange(10**9)) / 100,
+        x=lambda i: [0.1 * i, math.inf, math.nan, -0.0][i % 4],
+    )
+    query = f"AS SELECT k, {SUMS} FROM s {WINDOW} GROUP BY k;\n"
+    script = write(tmp_path, data, 3) + f"CREATE QUERY plain {query}CREATE QUERY q WITH (scaled = true) {query}"
+    run(script, tmp_path, spark)
+    plain, scaled = (sorted(map(repr, read_rows(tmp_path / "out", name))) for name in ("plain", "q"))
+    assert len(plain) == 4
+    assert plain == scaled

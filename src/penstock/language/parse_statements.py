@@ -10,6 +10,7 @@ from penstock.errors import nearest
 from penstock.language.compose import bound_query, derived_stream
 from penstock.language.names import name_key
 from penstock.language.parse_columns import declared_columns
+from penstock.language.scaling import scaled_query
 from penstock.language.secrets import keep_secret
 from penstock.language.select import ParsedQuery, parsed_query
 from penstock.language.settings import checked_setting
@@ -62,8 +63,22 @@ def _setting(tokens: Tokens) -> Setting:
 
 def _query(tokens: Tokens, relations: Mapping[str, Relation]) -> QueryDef:
     name, _ = tokens.name("a query")
+    scaled = _asks_to_scale(tokens)
     tokens.expect("AS", f"after CREATE QUERY {name}")
-    return bound_query(name, _parsed(tokens), relations, tokens.span)
+    query = bound_query(name, _parsed(tokens), relations, tokens.span)
+    return query if scaled is None else scaled_query(query, tokens.text, scaled)
+
+
+def _asks_to_scale(tokens: Tokens) -> Span | None:
+    """Read the options of a query, and return the place of `scaled = true`; None if it is not among them."""
+    given, spans = _given_options(tokens)
+    for name, value in given.items():
+        if name_key(name) != "scaled":
+            hint = nearest(name_key(name), ["scaled"]) or " There is scaled."
+            tokens.text.fail(f"a query has no option {name!r}.{hint}", spans[name])
+        if not isinstance(value, bool):
+            tokens.text.fail(f"option {name} must be true or false", spans[name])
+    return next((spans[name] for name, value in given.items() if value), None)
 
 
 def _parsed(tokens: Tokens) -> ParsedQuery:
@@ -133,6 +148,15 @@ def _check_nested(
 
 
 def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], source: Span) -> dict[str, Any]:
+    given, spans = _given_options(tokens)
+    try:
+        return checked_options(kind, word, given, columns)
+    except OptionError as error:
+        tokens.text.fail(str(error), spans.get(error.name or "", source))
+
+
+def _given_options(tokens: Tokens) -> tuple[dict[str, Any], dict[str, Span]]:
+    """Read WITH (name = value, …) if it is next, and return the values and their places."""
     given: dict[str, Any] = {}
     seen: set[str] = set()
     spans: dict[str, Span] = {}
@@ -150,10 +174,7 @@ def _options(tokens: Tokens, kind: Kind, word: str, columns: Sequence[Column], s
             spans[name] = Span(span.start, tokens.behind)
             if not tokens.took(",") and tokens.word() != ")":
                 tokens.fail(f"expected , or ) after option {name}, not {tokens.seen()}")
-    try:
-        return checked_options(kind, word, given, columns)
-    except OptionError as error:
-        tokens.text.fail(str(error), spans.get(error.name or "", source))
+    return given, spans
 
 
 def _option_name(tokens: Tokens) -> str:

@@ -158,6 +158,8 @@ class AggregateCall:
     """None for count(*)."""
     condition: exp.Expression | None = field(default=None, compare=False)
     """FILTER (WHERE …)."""
+    scaled: bool = False
+    """Whether each row also counts for the rows that drop boxes dropped."""
 
 
 @dataclass(frozen=True)
@@ -183,11 +185,23 @@ class QueryDef:
     sql: str
     span: Span = field(default=Span(0, 0), compare=False)
     aggregation: Aggregation | None = None
+    scaled: bool = False
+    """Whether counts, sums and averages are scaled for the rows that drop boxes dropped."""
+
+    @property
+    def statement(self) -> str:
+        """The statement that creates it."""
+        return create_statement(self.name, self.sql, scaled=self.scaled)
 
     @property
     def streams(self) -> tuple[FromItem, ...]:
         """The streams that it reads, in the order of FROM."""
         return tuple(item for item in self.items if item.is_stream)
+
+
+def create_statement(name: str, sql: str, *, scaled: bool) -> str:
+    """Return the statement that creates a query."""
+    return f"CREATE QUERY `{name}` {'WITH (scaled = true) ' * scaled}AS {sql}"
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _call(call: AggregateCall, rename: Rename) -> Call:
     if condition is not None:
         columns |= condition.columns
     sql = None if condition is None else condition.sql
-    return Call(call.function, tuple(each.sql for each in arguments), sql, columns)
+    return Call(call.function, tuple(each.sql for each in arguments), sql, columns, call.scaled)
 
 
 def trees_of(aggregation: Aggregation) -> Iterator[exp.Expression]:

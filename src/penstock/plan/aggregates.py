@@ -3,13 +3,17 @@
 The parts depend on the types of the arguments. All is SQL of Spark. Integers and decimals are exact in any order:
 the sum of BIGINT is kept as two sums, of the upper and the lower 32 bits, so that it cannot overflow before the
 end. Variances are kept as count, mean and sum of squared deviations, which Chan, Golub and LeVeque (1979) merge.
+
+A scaled count, sum or average also keeps what the rows count for dropped ones, in a part of its own. That is NULL
+where nothing was dropped, so the result is that of the rows alone. For integers and decimals it is exact in any
+order, too: what a row adds is rounded before it is added.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penstock.language.names import quoted
-from penstock.plan.steps import TIME, Call, seq
+from penstock.plan.steps import EXTRA, TIME, Call, seq
 
 _SMALL = ("TINYINT", "SMALLINT", "INT")
 _FLOATING = ("FLOAT", "DOUBLE")
@@ -17,6 +21,10 @@ _SKETCHED = ("INT", "BIGINT", "STRING", "BINARY")
 """Types that Spark's sketch takes as they are."""
 _LOW_BITS = "4294967295L"
 _MOST_DIGITS = 38
+_EXTRA_DIGITS = 6
+"""Digits after the point of what a row counts for dropped ones."""
+_DIGITS_OF_COUNTS = 10
+"""Digits that a sum needs before the point in addition to those of its values."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ def kept(call: Call, types: Sequence[str]) -> Kept:
     >>> [part.made for part in each.parts]
     ['sum(CAST(`x` AS BIGINT))', 'count(`x`)']
     """
-    return _RULES[call.function](_Parts(call, types))
+    return (_SCALED if call.scaled else _RULES)[call.function](_Parts(call, types))
 
 
 class _Parts:
@@ -79,6 +87,61 @@ def _count(of: _Parts) -> Kept:
     return Kept((counted,), f"coalesce({of.column('_n')}, 0L)")
 
 
+def _scaled_count(of: _Parts) -> Kept:
+    plain, extra = _count(of), _extra_count(of)
+    return Kept((*plain.parts, extra), _rounded(plain.result, of.column("_en")))
+
+
+def _extra_count(of: _Parts) -> Part:
+    known = f"{EXTRA} > 0" + (f" AND {of.arguments[0]} IS NOT NULL" if of.arguments else "")
+    return of.part("_en", f"sum(CAST({EXTRA} AS {_extra_type()}))", "sum({})", known)
+
+
+def _extra_sum(of: _Parts) -> Part:
+    kind, value = of.types[0], of.arguments[0]
+    if kind in _FLOATING:
+        made = f"CAST({value} AS DOUBLE) * CAST({EXTRA} AS DOUBLE)"
+    else:
+        value = f"CAST({value} AS DECIMAL(19, 0))" if kind in (*_SMALL, "BIGINT") else value
+        made = f"CAST({value} * {EXTRA} AS {_extra_type(kind)})"
+    return of.part("_es", f"sum({made})", "sum({})", f"{EXTRA} > 0")
+
+
+def _extra_type(kind: str = "") -> str:
+    """Return the type of extra values and of their sum: all digits after the point, if those before leave room."""
+    digits, scale = _decimal(kind) if kind.startswith("DECIMAL") else (0, 0)
+    room = _MOST_DIGITS - (digits - scale) - _DIGITS_OF_COUNTS
+    return f"DECIMAL({_MOST_DIGITS}, {max(min(scale + _EXTRA_DIGITS, room), _EXTRA_DIGITS)})"
+
+
+def _rounded(total: str, extra: str) -> str:
+    """Return a total with what dropped rows would have added, as BIGINT."""
+    return f"CAST(round({total} + coalesce({extra}, 0)) AS BIGINT)"
+
+
+def _scaled_sum(of: _Parts) -> Kept:
+    plain, extra = _sum(of), _extra_sum(of)
+    kind = of.types[0]
+    if kind in (*_SMALL, "BIGINT"):
+        return Kept((*plain.parts, extra), _rounded(_total(of), of.column("_es")))
+    both = f"{plain.result} + {of.column('_es')}"
+    if kind not in _FLOATING:
+        both = f"CAST({both} AS {_sum_type(kind)})"
+    return Kept((*plain.parts, extra), f"coalesce({both}, {plain.result})")
+
+
+def _scaled_avg(of: _Parts) -> Kept:
+    plain, kind = _avg(of), of.types[0]
+    total, number = _total(of), f"({of.column('_n')} + {of.column('_en')})"
+    if kind.startswith("DECIMAL"):
+        scaled = f"CAST(({total} + {of.column('_es')}) / {number} AS {_avg_type(kind)})"
+    else:
+        total, number, extra = (f"CAST({each} AS DOUBLE)" for each in (total, number, of.column("_es")))
+        scaled = f"({total} + {extra}) / {number}"
+    result = f"CASE WHEN {of.column('_en')} IS NULL THEN {plain.result} ELSE {scaled} END"
+    return Kept((*plain.parts, _extra_sum(of), _extra_count(of)), result)
+
+
 def _sum(of: _Parts) -> Kept:
     kind, value = of.types[0], of.arguments[0]
     if kind in _SMALL:
@@ -89,9 +152,24 @@ def _sum(of: _Parts) -> Kept:
         return Kept((high, low), f"CAST({_wide(of)} AS BIGINT)")
     if kind in _FLOATING:
         return Kept((of.part("_s", f"sum(CAST({value} AS DOUBLE))", "sum({})"),), of.column("_s"))
+    return Kept((of.part("_s", f"sum({value})", f"CAST(sum({{}}) AS {_sum_type(kind)})"),), of.column("_s"))
+
+
+def _sum_type(kind: str) -> str:
+    """Return the type that Spark gives the sum of decimals."""
     digits, scale = _decimal(kind)
-    total = f"DECIMAL({min(digits + 10, _MOST_DIGITS)}, {scale})"
-    return Kept((of.part("_s", f"sum({value})", f"CAST(sum({{}}) AS {total})"),), of.column("_s"))
+    return f"DECIMAL({min(digits + 10, _MOST_DIGITS)}, {scale})"
+
+
+def _avg_type(kind: str) -> str:
+    """Return the type that Spark gives the average of decimals."""
+    digits, scale = (min(each + 4, _MOST_DIGITS) for each in _decimal(kind))
+    return f"DECIMAL({digits}, {scale})"
+
+
+def _total(of: _Parts) -> str:
+    """Return the sum of the values, not cast to their type."""
+    return _wide(of) if of.types[0] == "BIGINT" else of.column("_s")
 
 
 def _wide(of: _Parts) -> str:
@@ -105,11 +183,9 @@ def _avg(of: _Parts) -> Kept:
     count = of.part("_n", f"count({of.arguments[0]})", "sum({})")
     number = f"nullif({of.column('_n')}, 0L)"
     if kind.startswith("DECIMAL"):
-        digits, scale = (min(each + 4, _MOST_DIGITS) for each in _decimal(kind))
-        result = f"CAST({summed.result} / CAST({number} AS DECIMAL(20, 0)) AS DECIMAL({digits}, {scale}))"
+        result = f"CAST({_total(of)} / CAST({number} AS DECIMAL(20, 0)) AS {_avg_type(kind)})"
     else:
-        total = _wide(of) if kind == "BIGINT" else summed.result
-        result = f"CAST({total} AS DOUBLE) / {number}"
+        result = f"CAST({_total(of)} AS DOUBLE) / {number}"
     return Kept((*summed.parts, count), result)
 
 
@@ -204,3 +280,4 @@ _RULES: dict[str, Callable[[_Parts], Kept]] = {
     "count_distinct": _distinct,
     "approx_count_distinct": _about_distinct,
 }
+_SCALED: dict[str, Callable[[_Parts], Kept]] = {"count": _scaled_count, "sum": _scaled_sum, "avg": _scaled_avg}

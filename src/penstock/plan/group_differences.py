@@ -88,6 +88,8 @@ def _bare(value: exp.Expression) -> exp.Expression:
 
 def _first_difference(query: QueryDef, other: QueryDef) -> tuple[str, str, str] | None:
     """Return the first difference of two queries of one outline, other than constants of the same types."""
+    if query.scaled != other.scaled:
+        return "option scaled", str(query.scaled).lower(), str(other.scaled).lower()
     for item, its_item in zip(query.items, other.items, strict=True):
         if item.window != its_item.window:
             return f"window of {item.relation.name}", str(item.window or "none"), str(its_item.window or "none")

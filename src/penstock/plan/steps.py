@@ -23,6 +23,8 @@ POSITION = "__pos"
 """The column with the position of a row among the rows of its stream that were kept, from 0 on."""
 BLOCK = "__b"
 """The column of partial aggregates with the size of their blocks: see `Aggregate`."""
+EXTRA = "__e"
+"""The column with the number of dropped rows for which a kept row counts, besides itself."""
 VARIANT = "__v"
 """The column of partial aggregates of a group with the number of the constants that their rows met."""
 Columns = frozenset[str]
@@ -138,12 +140,14 @@ class Call:
     """FILTER: only the rows that meet it count."""
     columns: Columns = field(default=frozenset(), compare=False)
     """The columns that arguments and condition read."""
+    scaled: bool = False
+    """Whether each row also counts for the rows that drop boxes dropped."""
 
     @cached_property
     def sql(self) -> str:
         """The call as text, by which equal ones are known."""
         filtered = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
-        return f"{self.function}({', '.join(self.arguments) or '*'}){filtered}"
+        return f"{'scaled ' * self.scaled}{self.function}({', '.join(self.arguments) or '*'}){filtered}"
 
     @cached_property
     def name(self) -> str:
@@ -151,9 +155,9 @@ class Call:
         return hashed("__a", self.sql)
 
     @property
-    def needs_order(self) -> bool:
-        """Whether it depends on the order of the rows: their sequence numbers are needed."""
-        return self.function in ("first", "last", "min_by", "max_by")
+    def needs_numbers(self) -> bool:
+        """Whether it needs sequence numbers: it depends on the order of rows, or on the shares that were kept."""
+        return self.scaled or self.function in ("first", "last", "min_by", "max_by")
 
 
 @dataclass(frozen=True)

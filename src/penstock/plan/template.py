@@ -153,14 +153,14 @@ class _Grouping:
             condition = None if call.condition is None else slots.opened(call.condition)
             of_call = arguments if condition is None else [*arguments, condition]
             calls.append(
-                AggregateCall(
-                    call.function,
-                    tuple(part.tree for part in arguments),
-                    None if condition is None else condition.tree,
+                replace(
+                    call,
+                    arguments=tuple(part.tree for part in arguments),
+                    condition=None if condition is None else condition.tree,
                 )
             )
             inside += of_call
-            texts.append((call.function, condition is None, *(part.text for part in of_call)))
+            texts.append((call.function, call.scaled, condition is None, *(part.text for part in of_call)))
         return cls(
             Aggregation(tuple(part.tree for part in keys), tuple(calls), tuple(part.tree for part in having)),
             (*keys, *inside),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from penstock.language.statements import create_statement
 from penstock.plan.derived import Starts
 from penstock.runtime.query_state import QueryState
 
@@ -30,12 +31,22 @@ class Change:
     """Of a setting."""
     windows: Mapping[str, int] = field(default_factory=dict)
     """Of queries with aggregates, and of branches of derived streams: the first window, or that of the end."""
+    scaled: bool = False
+    """Of a created query: whether it is scaled for dropped rows."""
 
     @classmethod
     def created(cls, query: QueryState) -> Self:
         """Return the creation of a query."""
-        sql, since, dropped = query.definition.sql, query.since, query.dropped_before
-        return cls("create", query.name, sql, since.rows, dropped=dropped, windows=since.windows)
+        made, since = query.definition, query.since
+        return cls(
+            "create",
+            made.name,
+            made.sql,
+            since.rows,
+            dropped=query.dropped_before,
+            windows=since.windows,
+            scaled=made.scaled,
+        )
 
     @classmethod
     def dropped_query(cls, query: QueryState) -> Self:
@@ -57,13 +68,13 @@ class Change:
     @property
     def key(self) -> str:
         """What tells a created query from others of the same name."""
-        return f"{self.name} {sorted(self.starts.items())} {self.sql}"
+        return f"{self.name} {sorted(self.starts.items())} {'scaled ' * self.scaled}{self.sql}"
 
     @property
     def statement(self) -> str | None:
         """The statement that changed the script; None if the run itself made the change."""
         if self.kind == "create":
-            return f"CREATE QUERY `{self.name}` AS {self.sql};"
+            return f"{create_statement(self.name, self.sql, scaled=self.scaled)};"
         return f"DROP QUERY `{self.name}`;" if self.kind in ("drop", "forget") else None
 
     def as_dict(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import InputRows
 from penstock.runtime.rows.positions import with_positions
 from penstock.runtime.rows.segment import LostSegmentError
+from penstock.runtime.scaling import boxes_of_rows
 from penstock.runtime.seen_rows import needs_numbers
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.unit_state import (
@@ -165,6 +166,7 @@ class JobRows:
             symmetric=probed.symmetric,
             numbered=numbered,
             closing=closing_panes(state, takes),
+            boxes=boxes_of_rows(state, taken, through),
         )
 
     def _constants_of(self, name: str) -> pa.Table:

@@ -25,7 +25,7 @@ def needs_numbers(
         step = plan.steps[name]
         if isinstance(step, Join) and not (name in symmetric and all(map(_is_by_time, step.ports))):
             return True
-        if isinstance(step, Aggregate) and _needs_order(step, state.wanted_at(name)):
+        if isinstance(step, Aggregate) and _needs_numbers(step, state.wanted_at(name)):
             return True
     for name in leaving(plan, taken, through):
         if isinstance(plan.steps[name], Aggregate):
@@ -38,8 +38,8 @@ def needs_numbers(
     return False
 
 
-def _needs_order(step: Aggregate, wanted: Columns) -> bool:
-    return step.by == "rows" or any(call.needs_order for call in step.wanted_calls(wanted))
+def _needs_numbers(step: Aggregate, wanted: Columns) -> bool:
+    return step.by == "rows" or any(call.needs_numbers for call in step.wanted_calls(wanted))
 
 
 def _is_by_time(port: Port) -> bool:

@@ -66,6 +66,8 @@ class QuerySummary:
     recent_slowdown: float
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows of its streams that it would have seen, and that were dropped to shed load."""
+    scaled: bool = False
+    """Whether its counts, sums and averages are scaled for them."""
 
 
 @dataclass(frozen=True)
@@ -241,4 +243,5 @@ def query_summary(engine: Engine, name: str) -> QuerySummary:
         recent_response=response.recent,
         recent_slowdown=slowdown.recent,
         dropped=engine.dropped_rows(name),
+        scaled=state.definition.scaled,
     )

@@ -15,6 +15,7 @@ from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.rows.written import WriteTarget, WrittenResults
+from penstock.shedding.drop_box import Boxes
 
 _SPREAD = np.int64(-7046029254386353131)
 """Beginnings times this number, plus sizes of blocks, are different numbers."""
@@ -87,6 +88,8 @@ class Work:
     """For each operator that closes windows: which windows, and the partial aggregates of which they consist."""
     merged: Mapping[str, pa.Table] = field(default_factory=dict)
     """For each operator that makes partial aggregates: older ones, which are merged with the new ones."""
+    boxes: Mapping[str, Boxes] = field(default_factory=dict)
+    """For each operator that makes scaled partial aggregates: the shares that drop boxes kept of its rows."""
 
     @property
     def windows(self) -> Iterator[tuple[str, WindowRows]]:

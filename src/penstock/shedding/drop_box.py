@@ -25,6 +25,13 @@ _SEED = 42
 _BITS = 53
 """Bits of a hash that count: a DOUBLE holds a whole number of this size exactly."""
 
+_MOST_EXTRA = 999_999
+
+Boxes = tuple[tuple[int, float], ...]
+"""Shares with the sequence number from which each was kept; the first also applies to rows before it."""
+WHOLE: Boxes = ((0, 1.0),)
+"""Those of a stream of which nothing was dropped."""
+
 
 @dataclass
 class DropBox:
@@ -50,6 +57,11 @@ class DropBox:
     def keeps(self, sequence: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of these rows, by sequence number, the current share keeps."""
         return _top_bits(self.stream, sequence) < np.uint64(_bound(self.keep))
+
+    def since(self, sequence: int) -> Boxes:
+        """Return the part of the history that applies to rows from a sequence number on."""
+        passed = sum(start <= sequence for start, _ in self.history[1:])
+        return tuple(self.history[passed:])
 
     def mean(self, first: int, end: int) -> float:
         """Return the average share from sequence number `first` up to, but not including, `end`."""
@@ -82,6 +94,25 @@ def keeps_sql(stream: str, keep: float, sequence: str) -> str:
     """
     value = f"xxhash64({_salt(stream)}L, CAST({sequence} AS BIGINT))"
     return f"(shiftrightunsigned({value}, {64 - _BITS}) < {_bound(keep)}L)"
+
+
+def extra_sql(boxes: Boxes, sequence: str) -> str:
+    """Return, in Spark SQL, for how many dropped rows a kept row counts besides itself: 1/p - 1, to six decimals.
+
+    So each row counts 1/p, by the share p that was kept when it came (Horvitz and Thompson, 1952). `sequence` is
+    the SQL of the sequence number.
+
+    >>> extra_sql(((0, 1.0), (700, 0.3)), "seq")
+    'CAST(CASE WHEN seq >= 700L THEN 2.333333BD ELSE 0.000000BD END AS DECIMAL(12, 6))'
+    """
+    (_, first), *later = boxes
+    cases = [f"WHEN {sequence} >= {start}L THEN {_extra(share)}" for start, share in reversed(later)]
+    value = f"CASE {' '.join(cases)} ELSE {_extra(first)} END" if cases else _extra(first)
+    return f"CAST({value} AS DECIMAL(12, 6))"
+
+
+def _extra(keep: float) -> str:
+    return f"{min(1 / keep - 1, _MOST_EXTRA) if keep > 0 else 0:.6f}BD"
 
 
 def _bound(keep: float) -> int:

@@ -14,6 +14,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import (
     ARRIVAL,
     BLOCK,
+    EXTRA,
     MEMBER,
     PANE,
     POSITION,
@@ -27,11 +28,12 @@ from penstock.plan.steps import (
 from penstock.runtime.closings import FROM, UNTIL
 from penstock.runtime.rows.stored import StoredRows
 from penstock.runtime.work import PARTITION_ROWS, ClosingPanes, Work
+from penstock.shedding.drop_box import WHOLE, extra_sql
 from penstock.spark.frames import Frames
 from penstock.spark.stored_frames import stored_frame
 from penstock.spark.types import column_type
 
-_HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"))
+_HIDDEN = ((TIME, "BIGINT"), (seq(0), "BIGINT"), (ARRIVAL, "BIGINT"), (EXTRA, "DECIMAL(12, 6)"))
 SINGLE_ROWS = 100_000
 """Rows that one task sums up: Spark need not shuffle them then."""
 _FIRST_ARRIVAL = f"min({ARRIVAL}) AS {ARRIVAL}"
@@ -62,6 +64,7 @@ class Aggregation:
         parts = [part for call in step.wanted_calls(wanted) for part in self._kept(below, call).parts]
         size = quoted(step.pane_column) if step.pane_column else f"{step.pane}L"
         columns = [named(key.sql, key.name) for key in step.keys]
+        columns.append(f"{extra_sql(self._work.boxes.get(name, WHOLE), seq(0))} AS {EXTRA}")
         keys = [quoted(key.name) for key in step.keys]
         rows = rows.coalesce(1) if self._is_small else rows
         at = TIME if step.by == "range" else POSITION

@@ -104,4 +104,5 @@ def query_changes(running: Script, before: Script, now: Script) -> list[Statemen
 
 def same_query(one: QueryDef, other: QueryDef) -> bool:
     """Whether two queries have the same meaning, in whatever words."""
-    return one.sql == other.sql or steps_of(one) == steps_of(other)
+    same_text = (one.sql, one.scaled) == (other.sql, other.scaled)
+    return same_text or steps_of(one) == steps_of(other)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.language.script import Script
-from penstock.language.statements import Drop, QueryDef, Statement
+from penstock.language.statements import Drop, QueryDef, Statement, create_statement
 from penstock.storage.image import Image
 from penstock.storage.script_changes import query_changes, same_query
 
@@ -30,23 +30,24 @@ def left_over(running: Script, image: Image) -> list[Statement]:
     """Return the statements that were to be carried out in the last run, and were not."""
     since = image.script.get("since", 0)
     done = Counter(
-        (_KINDS[each["kind"]], each["name"], each.get("sql", ""))
+        (_KINDS[each["kind"]], each["name"], each.get("sql", ""), each.get("scaled", False))
         for each in _of_queries(image)[since:]
         if each["kind"] in _KINDS
     )
-    left: list[tuple[str, str, str]] = []
-    for kind, name, sql in image.script.get("waiting", ()):
-        if done[kind, name, sql]:
-            done[kind, name, sql] -= 1
+    left: list[tuple[str, str, str, bool]] = []
+    for kind, name, sql, *scaled in image.script.get("waiting", ()):
+        change = (kind, name, sql, bool(scaled))
+        if done[change]:
+            done[change] -= 1
         else:
-            left.append((kind, name, sql))
+            left.append(change)
     text, there = "", set(running.queries)
-    for kind, name, sql in left:  # what was created or dropped by hand meanwhile stays
+    for kind, name, sql, is_scaled in left:  # what was created or dropped by hand meanwhile stays
         if kind == "drop" and name in there:
             text += f"DROP QUERY `{name}`;\n"
             there.remove(name)
         elif kind == "create" and name not in there:
-            text += f"CREATE QUERY `{name}` AS {sql};\n"
+            text += f"{create_statement(name, sql, scaled=is_scaled)};\n"
             there.add(name)
     return list(running.read_statements(text))
 
@@ -54,7 +55,9 @@ def left_over(running: Script, image: Image) -> list[Statement]:
 def as_waiting(statements: Iterable[Statement], image: Image) -> dict[str, Any]:
     """Return statements as a checkpoint has them, with the number of changes before them."""
     waiting = [
-        ["create", each.name, each.sql] if isinstance(each, QueryDef) else ["drop", each.name, ""]
+        ["create", each.name, each.sql, *([True] if each.scaled else [])]
+        if isinstance(each, QueryDef)
+        else ["drop", each.name, ""]
         for each in statements
         if isinstance(each, QueryDef | Drop)
     ]

@@ -129,7 +129,8 @@ def _shed(summary: "Summary") -> Text:
     text = Text(f"{plural(summary.rows_dropped, 'row')} dropped to shed load; results are those of the rows kept:")
     for name, query in list(summary.queries.items())[:MOST_QUERIES]:
         counts = ", ".join(f"{count:,} of {stream}" for stream, count in query.dropped.items() if count)
-        text.append(f"\n  {name}: without {counts}" if counts else "")
+        scaled = "; counts, sums and averages are scaled for them" * query.scaled
+        text.append(f"\n  {name}: without {counts}{scaled}" if counts else "")
     text.stylize("yellow")
     return text
 

@@ -126,7 +126,7 @@ class Watcher:
                 continue
             statements = [f"DROP QUERY `{name}`"] if name in self._there else []
             self._there.discard(name)
-            if self._execute("; ".join([*statements, f"CREATE QUERY `{name}` AS {query.sql}"])):
+            if self._execute("; ".join([*statements, query.statement])):
                 self._there.add(name)
 
     def _execute(self, sql: str) -> bool:
