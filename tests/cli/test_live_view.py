@@ -168,6 +168,17 @@ def test_what_is_dropped_is_shown_while_it_runs_and_at_the_end():
     assert then.as_dict()["rows_dropped"] == 3210
 
 
+def test_panes_are_shown_with_what_waits():
+    then = summary(2.0, {"s": stream(10)}, {"q": query(1)}, pane_bytes=3_000_000, peak_pane_bytes=4_000_000)
+    view = LiveView("traffic.sql", "until Ctrl-C")
+    view.tick(then)
+    assert any("waiting 1,234 rows, 2.35 MB; panes 3 MB" in line for line in drawn(view))
+    console = Console(width=100)
+    with console.capture() as capture:
+        show_figures(console, "traffic.sql", then, None)
+    assert "peak queue memory 9 MB, of panes 4 MB; set-up" in capture.get()
+
+
 def test_time_goes_on_while_the_run_says_nothing():
     """A file that takes ten seconds to read: the clock on the screen runs, and events have the true time."""
     now = [100.0]

@@ -292,9 +292,12 @@ class Engine:
         else:
             self.state.silent[stream] = since_us
 
-    def observe_memory(self, now_s: float, held: float) -> None:
-        """Take the bytes that are held now, for the statistics and for policies that save memory."""
-        self.dispatcher.observe_memory(now_s, held, self.recorder.memory(now_s, held))
+    def observe_memory(self, now_s: float, held: float, panes: float = 0.0) -> None:
+        """Take the bytes that wait now, for the statistics and for policies that save memory.
+
+        Of the memory limit, `panes` bytes are taken by partial aggregates.
+        """
+        self.dispatcher.observe_memory(now_s, held + panes, self.recorder.memory(now_s, held) + panes)
 
     def set_keep(self, shares: Mapping[str, float]) -> None:
         """Set drop boxes: from the next row on, keep these shares of streams. Joins are replanned for them."""
@@ -367,7 +370,7 @@ class Engine:
         join_progress.release(self.state)
         closings.release(self.state)
         if self._segments is not None:
-            store_panes(self.state, self._segments)
+            store_panes(self.state, self._segments, self._memory)
             self._segments.sweep(self.state)
             for log in self.state.streams.values():
                 log.chunks = self._segments.shortened(log.definition, log.chunks)

@@ -8,7 +8,7 @@ from penstock.language.script import Script
 from penstock.language.statements import StreamDef
 from penstock.runtime.delivery import Delivery
 from penstock.runtime.engine import Engine
-from penstock.runtime.memory_sizes import FILLED, reserved_bytes, room_rows, row_bytes
+from penstock.runtime.memory_sizes import FILLED, queue_limit, reserved_bytes, room_rows, row_bytes
 from penstock.runtime.options import RunOptions
 from penstock.runtime.source import Source
 
@@ -85,8 +85,9 @@ class Intake:
         """Poll every source that has room; return whether rows came."""
         some = False
         may_read = self.may_read()
+        memory = queue_limit(self._memory, self._engine.state.pane_bytes())
         for name in self.sources:
-            most = self._room(name) if may_read else 0
+            most = self._room(name, memory) if may_read else 0
             self.held[name] = most < 1
             if most >= 1:
                 some = self._poll(name, most, now_us) or some
@@ -104,11 +105,11 @@ class Intake:
         """Poll a stream although it has no room: nothing else could continue. Return whether rows came."""
         return self._poll(stream, self._options.chunk_rows, now_us)
 
-    def _room(self, name: str) -> int:
+    def _room(self, name: str, memory: int) -> int:
         """Return how many rows of a stream have room in its share of the memory and in what is left of all."""
         state, log = self._engine.state, self._engine.streams[name]
         buffers: Iterable[int] = (source.buffer_bytes for source in self.sources.values())
-        limit = FILLED * self._memory - reserved_bytes(self._memory, buffers)
+        limit = FILLED * memory - reserved_bytes(self._memory, buffers)
         left = min(limit / len(self.sources) - state.backlog(name), limit - state.waiting_bytes())
         known = self._engine.recorder.streams[name].row_bytes or row_bytes(log.definition)
         least = 0 if state.waiting_bytes() else 1  # where nothing waits, a row has room however large it is

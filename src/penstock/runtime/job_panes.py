@@ -22,6 +22,8 @@ from penstock.runtime.work import ClosingPanes, pane_keys
 
 MOST_CHUNKS = 8
 """Chunks of partial aggregates; if there are more, the latest are merged with new ones."""
+_SHARE_OF_LIMIT = 4
+"""All resident partial aggregates may take this fraction of a memory limit: a quarter."""
 
 
 def closing_panes(state: RuntimeState, takes: Mapping[Edge, InputRows]) -> dict[str, ClosingPanes]:
@@ -53,13 +55,17 @@ def _no_rows(stored: StoredRows) -> pa.Table:
     return pa.schema([*fields, *hidden]).empty_table()
 
 
-def store_panes(state: RuntimeState, writer: SegmentWriter) -> None:
-    """Write the oldest partial aggregates of logs that take too much memory."""
+def store_panes(state: RuntimeState, writer: SegmentWriter, memory: int | None = None) -> None:
+    """Write the oldest partial aggregates of logs that take too much memory, or too much of a limit."""
+    resident, together = RESIDENT_BYTES, SEGMENT_BYTES
+    if memory is not None:
+        half = memory // (2 * _SHARE_OF_LIMIT * max(len(state.panes), 1))
+        resident, together = min(resident, half), min(together, half)
     busy = {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
     for name, log in state.panes.items():
-        if sum(chunk.bytes for chunk in log.chunks if not chunk.is_stored) <= RESIDENT_BYTES + SEGMENT_BYTES:
+        if log.resident_bytes <= resident + together:
             continue
-        chunks = log.oldest_resident(RESIDENT_BYTES, busy)
+        chunks = log.oldest_resident(resident, busy)
         if not chunks:
             continue
         rows = rows_of_chunks(chunks)

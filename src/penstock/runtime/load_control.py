@@ -13,6 +13,7 @@ from penstock.language.script import Script
 from penstock.runtime.engine import Engine
 from penstock.runtime.intake import Intake
 from penstock.runtime.load_estimate import engine_load, jobs_load, probe_plans
+from penstock.runtime.memory_sizes import queue_limit
 from penstock.runtime.options import RunOptions
 from penstock.shedding.controller import Change, LoadSample, Shedder
 from penstock.shedding.load_model import SystemLoad
@@ -190,12 +191,15 @@ class LoadControl:
     def sample(self, now_us: int, awake_us: int) -> None:
         """Record memory, and sample the load if that is due. `awake_us` is the time with something to do."""
         held = self._intake.waiting_bytes()
-        self._engine.observe_memory(now_us / 1e6, held)
+        panes = self._engine.state.pane_bytes()
+        limit = queue_limit(self._memory, panes)
+        self._engine.recorder.panes(panes)
+        self._engine.observe_memory(now_us / 1e6, held, self._memory - limit)
         if self._sheds and now_us - self._sampled_us >= SAMPLE_US:
             self._sampled_us = now_us
-            self._check_load(now_us, awake_us, held)
+            self._check_load(now_us, awake_us, held, limit)
 
-    def _check_load(self, now_us: int, awake_us: int, held: int) -> None:
+    def _check_load(self, now_us: int, awake_us: int, held: int, limit: int) -> None:
         offered = self._intake.offered(now_us)
         if not offered:
             return
@@ -207,7 +211,7 @@ class LoadControl:
                 served={name: counts[name].kept - self._engine.state.backlog_rows(name) for name in offered},
                 row_bytes={name: counts[name].row_bytes for name in offered},
                 held=held,
-                limit=self._memory,
+                limit=limit,
                 behind=any(self._intake.held[name] for name in offered),
                 worked_s=costs.busy_s,
                 overhead_s=costs.jobs_overhead_s,

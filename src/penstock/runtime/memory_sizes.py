@@ -13,6 +13,8 @@ _NUMBER_BYTES = 8
 _BUFFERS = 8
 """Buffers of sources may take this fraction of the limit: an eighth."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 64 * 1024, 4 * 1024 * 1024
+_LEAST_FOR_QUEUES = 4
+"""A queue limit is at least this fraction of the memory limit: a quarter."""
 FILLED = 0.98
 """The share of a limit up to which rows are read: what drop boxes keep is known only on average."""
 
@@ -38,6 +40,14 @@ def buffer_bytes(memory: int, streams: int) -> int:
 def reserved_bytes(memory: int, buffers: Iterable[int]) -> int:
     """Return the bytes of a limit that are reserved for the buffers of sources: an eighth at most."""
     return min(sum(buffers), memory // _BUFFERS)
+
+
+def queue_limit(memory: int, panes: int) -> int:
+    """Return the bytes that may wait: what resident panes leave of a limit, and at least a quarter of it.
+
+    Only new rows close windows, so streams are read even if panes alone take the whole limit.
+    """
+    return max(memory - panes, memory // _LEAST_FOR_QUEUES)
 
 
 def check_memory(memory: int, streams: Iterable[StreamDef], chunk_rows: int, chunk_us: int) -> None:

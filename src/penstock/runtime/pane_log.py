@@ -90,7 +90,7 @@ class PaneLog:
 
     def oldest_resident(self, most_bytes: int, busy: Set[int]) -> list[Chunk]:
         """Return the oldest resident chunks, without which at most so many bytes are resident."""
-        held = sum(chunk.bytes for chunk in self.chunks if not chunk.is_stored)
+        held = self.resident_bytes
         found: list[Chunk] = []
         for chunk in self.chunks:
             if held <= most_bytes:
@@ -161,3 +161,8 @@ class PaneLog:
     def bytes(self) -> int:
         """Bytes of the rows."""
         return sum(chunk.bytes for chunk in self.chunks)
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of the rows in the driver's memory."""
+        return sum(chunk.bytes for chunk in self.chunks if not chunk.is_stored)

@@ -128,6 +128,7 @@ class Recorder:
         self.row_bytes: dict[str, float] = {}
         """Bytes of a row of each stream and operator, as of its latest chunk."""
         self.peak_bytes = 0.0
+        self.peak_pane_bytes = 0
         self.interval_rows = 0
         """Rows admitted in the current interval."""
         self.weights: Mapping[str, float] = {}
@@ -207,6 +208,10 @@ class Recorder:
         self._byte_seconds += self._held * max(now_s - self._held_since, 0.0)
         self._held, self._held_since = held, now_s
         self._interval_peak = max(self._interval_peak, held)
+
+    def panes(self, held: int) -> None:
+        """Record the bytes of partial aggregates in the driver's memory."""
+        self.peak_pane_bytes = max(self.peak_pane_bytes, held)
 
     def memory_peak(self, held: float) -> None:
         """Record bytes held in between."""

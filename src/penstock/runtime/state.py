@@ -137,12 +137,17 @@ class RuntimeState:
             panes.remove(lost)
 
     def backlog(self, source: str) -> int:
-        """Return the bytes of a stream's rows that wait for their first operator."""
-        return max((queue.bytes for queue in self._sent.get(source, ())), default=0)
+        """Return the bytes of the rows of a stream or an operator that wait for what reads them first.
+
+        Rows in several queues count once. Closed windows are in one queue each.
+        """
+        sizes = [queue.bytes for queue in self._sent.get(source, ())]
+        return sum(sizes) if source in self.panes else max(sizes, default=0)
 
     def backlog_rows(self, source: str) -> int:
-        """Return the rows of a stream that wait for their first operator."""
-        return max((queue.rows for queue in self._sent.get(source, ())), default=0)
+        """Return the rows of a stream or an operator that wait for what reads them first."""
+        sizes = [queue.rows for queue in self._sent.get(source, ())]
+        return sum(sizes) if source in self.panes else max(sizes, default=0)
 
     def waiting_bytes(self) -> int:
         """Return the bytes in all queues. Rows in several queues of one source count once."""
@@ -150,7 +155,11 @@ class RuntimeState:
 
     def waiting_rows(self) -> int:
         """Return the rows in all queues. Rows in several queues of one source count once."""
-        return sum(max(queue.rows for queue in queues) for queues in self._sent.values())
+        return sum(map(self.backlog_rows, self._sent))
+
+    def pane_bytes(self) -> int:
+        """Return the bytes of partial aggregates in the driver's memory."""
+        return sum(log.resident_bytes for log in self.panes.values())
 
     def oldest_arrival(self, edges: Iterable[Edge] | None = None) -> int | None:
         """Return when the row arrived that has waited longest at these edges, or at all; None if none waits."""

@@ -1,15 +1,18 @@
 """`Summary`: the state of a run, or its end, as a value for screens, JSON and tests."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 from penstock.plan.probe_orders import JoinSummary
+from penstock.runtime.closings import stream_below
 from penstock.runtime.engine import Engine
 from penstock.runtime.load_control import SheddingSummary
 from penstock.runtime.policy_control import SelectionSummary
 from penstock.runtime.rejections import Reason
+from penstock.runtime.state import RuntimeState
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class StreamSummary:
     boxes: tuple[tuple[int, float], ...] = ((0, 1.0),)
     derived: bool = False
     """Whether its rows are the results of queries."""
+    pane_bytes: int = 0
+    """Of `kept_bytes`, those of partial aggregates."""
     reasons: tuple[Reason, ...] = ()
     """Why rows were rejected, the most frequent reasons first, each with a count and an example."""
 
@@ -97,6 +102,9 @@ class Summary:
     """How the policy was chosen."""
     shedding: SheddingSummary | None = field(default=None, kw_only=True)
     """What load shedding predicts; None if it is off or has not sampled yet."""
+    pane_bytes: int = field(default=0, kw_only=True)
+    """Bytes of partial aggregates in the driver's memory."""
+    peak_pane_bytes: int = field(default=0, kw_only=True)
 
     @property
     def rows_dropped(self) -> int:
@@ -164,6 +172,7 @@ def summarize(
 ) -> Summary:
     """Return the state of a run."""
     costs, state = engine.costs, engine.state
+    panes = _pane_bytes(state)
     span_s = max((log.span_s for log in engine.streams.values()), default=0.0)
     return Summary(
         policy=engine.policy.name,
@@ -180,18 +189,28 @@ def summarize(
         stream_seconds=span_s,
         demand=costs.busy_s / max(span_s, 1e-6),
         streams={
-            name: stream_summary(engine, name, intake.held.get(name, False), times.now_us)
+            name: stream_summary(engine, name, intake.held.get(name, False), times.now_us, panes.get(name, 0))
             for name in engine.streams
         },
         queries={name: query_summary(engine, name) for name in engine.queries},
         joins=_join_summaries(engine),
         shedding=shedding,
         qos=qos,
+        pane_bytes=state.pane_bytes(),
+        peak_pane_bytes=engine.recorder.peak_pane_bytes,
     )
 
 
-def stream_summary(engine: Engine, name: str, held: bool, now_us: int) -> StreamSummary:
-    """Return the state of a stream."""
+def _pane_bytes(state: RuntimeState) -> dict[str, int]:
+    """Return the bytes of the partial aggregates of each stream that has some."""
+    found: dict[str, int] = defaultdict(int)
+    for name, log in state.panes.items():
+        found[stream_below(state, name).definition.name] += log.bytes
+    return found
+
+
+def stream_summary(engine: Engine, name: str, held: bool, now_us: int, panes: int = 0) -> StreamSummary:
+    """Return the state of a stream, of whose rows partial aggregates take some bytes."""
     log, counts, state = engine.streams[name], engine.recorder.streams[name], engine.state
     oldest = state.oldest_arrival(engine.plan.network.out_edges.get(name, ()))
     return StreamSummary(
@@ -202,7 +221,8 @@ def stream_summary(engine: Engine, name: str, held: bool, now_us: int) -> Stream
         reasons=counts.rejections.top,
         waiting_rows=state.backlog_rows(name),
         waiting_bytes=state.backlog(name),
-        kept_bytes=log.bytes,
+        kept_bytes=log.bytes + panes,
+        pane_bytes=panes,
         lag_s=0.0 if oldest is None else (now_us - oldest) / 1e6,
         ended=log.ended,
         held=held,

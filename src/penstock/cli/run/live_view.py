@@ -115,6 +115,7 @@ class LiveView:
         first = Text(self._title, style="bold").append(f"  {now.policy}{mode}  ", style="not bold cyan")
         first.append(f"{self._time.seconds:,.1f} s", style="not bold").append(f", {goal}", style="not bold dim")
         waiting = f"waiting {plural(now.waiting_rows, 'row')}, {size(now.waiting_bytes)}"
+        waiting += f"; panes {size(now.pane_bytes)}" if now.pane_bytes else ""
         yield _cut(first)
         yield _cut(f"{plural(now.jobs, 'job')}, {now.utilization:.0%} busy, {waiting}")
         if now.qos.goals is not None:

@@ -79,7 +79,8 @@ def _headline(title: str, summary: "Summary") -> Text:
     line = Text().append(title, style="bold").append(f" under {policy}, {summary.seconds:,.1f} s: ")
     line.append(f"{plural(summary.rows_in, 'row')} in, {results}, {jobs}, {summary.utilization:.0%} busy\n")
     setup = "" if summary.setup_s is None else f"; set-up of a job {seconds(summary.setup_s)} s"
-    return line.append(f"peak queue memory {size(summary.peak_bytes)}{setup}", style="dim")
+    panes = f", of panes {size(summary.peak_pane_bytes)}" if summary.peak_pane_bytes else ""
+    return line.append(f"peak queue memory {size(summary.peak_bytes)}{panes}{setup}", style="dim")
 
 
 def _streams(streams: "Mapping[str, StreamSummary]") -> Table:
