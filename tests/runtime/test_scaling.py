@@ -26,7 +26,7 @@ from penstock.runtime.summary import query_summary
 from penstock.shedding.drop_box import DropBox, extra_sql
 from penstock.storage.image import Image
 from penstock.storage.script_changes import same_query
-from penstock.storage.waiting_changes import as_waiting
+from penstock.storage.waiting_changes import as_waiting, left_over
 from tests.oracle.aggregates import difference
 from tests.oracle.results import sorted_rows
 from tests.runtime.duck import Duck, next_job
@@ -264,5 +264,12 @@ def test_a_created_query_stays_scaled():
     assert list(script.read_statements(query.statement)) == [query]
     assert (query.scaled, plain.scaled) == (True, False)
     assert not same_query(query, plain)
-    waiting = as_waiting([query, plain], Image({}, {}, {"changes": []}, {}, {}, []))["waiting"]
-    assert waiting == [["create", "q", count, True], ["create", "q", count]]
+    image = Image({}, {}, {"changes": []}, {}, {})
+    image.script = as_waiting([query], image)
+    assert left_over(script, image) == [query]
+    image.script = as_waiting([plain], image)
+    assert left_over(script, image) == [plain]
+    image.engine["changes"] = [change.as_dict()]
+    assert left_over(script, image) == [plain]
+    image.script = as_waiting([query], Image({}, {}, {"changes": []}, {}, {}))
+    assert left_over(script, image) == []

@@ -14,9 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock.spark as ps
+from penstock.runtime import stream_log
 from penstock.runtime.admission import Arrived
 from penstock.runtime.engine import Engine
+from penstock.runtime.load_control import LoadControl
 from penstock.runtime.rows.segment import ArrivedFiles
+from penstock.shedding.drop_box import DropBox
 from tests.oracle.results import read_rows
 from tests.runtime.test_drop_boxes import kept_numbers
 
@@ -189,6 +192,31 @@ def test_scaled_results_are_those_by_hand(tmp_path, spark, monkeypatch, rows):
         [found] = read_rows(tmp_path / "out", name)
         for got, wanted in zip(found, sums_by_hand(known), strict=True):
             assert got == (pytest.approx(wanted, rel=1e-12) if isinstance(wanted, float) else wanted), name
+
+
+def test_arguments_are_expressions(tmp_path, spark, monkeypatch):
+    """What is computed with an argument is computed with all of it; half of the rows are dropped."""
+    rows = made(
+        40,
+        v=lambda i: i % 5 if i % 3 else None,
+        n=lambda i: i * 2**30,
+        d=lambda i: Decimal(i),
+        k=lambda i: 3 if i % 7 else None,
+    )
+    script = write(tmp_path, rows, 1) + (
+        "CREATE QUERY q WITH (scaled = true) AS SELECT sum(n | 5) AS a, sum(d + 1) AS b, "
+        f"count(v > 3 OR k > 5) AS c, min_by(n, v > 9 OR k > 5) AS e FROM s {WINDOW};"
+    )
+    monkeypatch.setattr(stream_log, "DropBox", lambda name: DropBox(name, [(0, 0.5)]))
+    monkeypatch.setattr(LoadControl, "begin", lambda control, now_us: None)
+    assert run(script, tmp_path, spark).failed == ()
+    kept = sorted(kept_numbers("s", [(0, 0.5)], 40))
+    assert len(kept) < 30
+    known = [i for i in kept if rows[i]["v"] is not None and (rows[i]["v"] > 3 or rows[i]["k"] is not None)]
+    first = next(i for i in kept if rows[i]["v"] is not None and rows[i]["k"] is not None)
+    assert read_rows(tmp_path / "out", "q") == [
+        (2 * sum(i * 2**30 | 5 for i in kept), 2 * sum(i + 1 for i in kept), 2 * len(known), first * 2**30)
+    ]
 
 
 def parts(arrived: Arrived | ArrivedFiles) -> list[Arrived | ArrivedFiles]:

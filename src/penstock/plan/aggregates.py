@@ -59,7 +59,7 @@ class _Parts:
 
     def __init__(self, call: Call, types: Sequence[str]) -> None:
         self.call = call
-        self.arguments = call.arguments
+        self.arguments = tuple(map(_operand, call.arguments))
         self.types = types
 
     def made(self, aggregate: str, also: str | None = None) -> str:
@@ -80,6 +80,12 @@ class _Parts:
     def order(self) -> tuple[str, str, str]:
         """The order of the rows of a stream; of several rows with a stored table, that of their values."""
         return TIME, seq(0), self.arguments[0]
+
+
+def _operand(argument: str) -> str:
+    """Return an argument as a part of an expression: in parentheses, but for a column."""
+    is_column = argument.startswith("`") and argument.count("`") == 2 and argument.endswith("`")
+    return argument if is_column else f"({argument})"
 
 
 def _count(of: _Parts) -> Kept:
