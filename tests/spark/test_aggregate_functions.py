@@ -169,6 +169,10 @@ def test_scaled_results_are_those_by_hand(tmp_path, spark, monkeypatch, rows):
     )
     query = f"AS SELECT {SUMS} FROM s {WINDOW};\n"
     script = write(tmp_path, data, 10) + f"CREATE QUERY plain {query}CREATE QUERY q WITH (scaled = true) {query}"
+    for least in (100, 600):
+        script += (
+            f"CREATE QUERY g{least} WITH (scaled = true) AS SELECT sum(v) AS r FROM s {WINDOW} WHERE v > {least};"
+        )
     admit = Engine.admit
     shares = cycle(SHARES)
 
@@ -192,6 +196,9 @@ def test_scaled_results_are_those_by_hand(tmp_path, spark, monkeypatch, rows):
         [found] = read_rows(tmp_path / "out", name)
         for got, wanted in zip(found, sums_by_hand(known), strict=True):
             assert got == (pytest.approx(wanted, rel=1e-12) if isinstance(wanted, float) else wanted), name
+    for least in (100, 600):
+        large = [data[i]["v"] / Fraction(str(share_at(boxes, i))) for i in kept if (data[i]["v"] or 0) > least]
+        assert read_rows(tmp_path / "out", f"g{least}") == [(half_up(sum(large)),)]
 
 
 def test_arguments_are_expressions(tmp_path, spark, monkeypatch):
