@@ -1,6 +1,6 @@
 """The result of a simulation: metrics over all results, per query, per class, and over time."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import NetworkError
+from penstock.errors import NetworkError, RunError
 from penstock.network import Network
 from penstock.qos import Chosen
 from penstock.simulator.compiled.places import (
@@ -120,6 +120,18 @@ class Result:
                 raise NetworkError(f"there is no query {query!r} in the network, and it has a class")
             members.setdefault(name, []).append(self.net.query_place[query])
         return {name: _figures(self.stats[places]) for name, places in sorted(members.items())}
+
+    def response_percentile(self, queries: Collection[str], share: float) -> float | None:
+        """Return the smallest response that at least this share of these queries' results do not exceed.
+
+        None without results. It needs the `detail`.
+        """
+        if self.detail is None:
+            raise RunError("percentiles need every event of a run: simulate(…, detail=True)")
+        places = [self.net.query_place[name] for name in queries]
+        departures = self.detail.departures
+        responses = departures[np.isin(departures[:, 1], places), 3]
+        return float(np.quantile(responses, share, method="inverted_cdf")) if len(responses) else None
 
     @cached_property
     def series(self) -> dict[str, Floats]:

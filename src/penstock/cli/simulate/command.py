@@ -66,7 +66,7 @@ def _simulate(options: SimulateOptions) -> None:
         work.network.weighed(weights),
         times,
         {**policies, **selections},
-        arguments,
+        {**arguments, "detail": not selections and simulation.keeps_events(work, times)},
         hidden=options.as_json and not sys.stdout.isatty(),
     )
     told = {**arguments, "level": options.level, "weights": weights}

@@ -24,6 +24,15 @@ COMPILING = "compiling the simulator (once, about a minute) …"
 SILENT_S = 2.0
 """A run reports every few tenths of a second; after so long without a report, it may be compiling."""
 
+MOST_EVENTS = 5_000_000
+"""Tuples in queues of streams up to which every event of a run is kept, for percentiles."""
+
+
+def keeps_events(work: "SimulatedWorkload", times: Mapping[str, "Times"]) -> bool:
+    """Whether every event of a run is kept: where windows close, if there are not too many."""
+    events = sum(len(each) * len(work.network.out_edges.get(stream, ())) for stream, each in times.items())
+    return bool(work.network.panes) and events <= MOST_EVENTS
+
 
 def run(
     network: Network,
@@ -173,13 +182,24 @@ def _policy(
         "policy": name,
         "name": result.policy,
         "metrics": result.metrics,
-        "per_class": result.per_class(classes) if classes else {},
+        "per_class": _per_class(result, classes),
         "weighed": {query: result.per_query[query] for query in weights},
         "decisions": result.decisions,
         "seconds": result.seconds,
         "elapsed": result.elapsed,
         "chosen": None if result.chosen is None else _chosen(result.chosen),
     }
+
+
+def _per_class(result: "Result", classes: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return the metrics of each class, with the 99th percentile of responses if every event was kept."""
+    found = result.per_class(classes) if classes else {}
+    for name, metrics in found.items() if result.detail is not None else ():
+        members = [query for query, its_class in classes.items() if its_class == name]
+        longest = result.response_percentile(members, 0.99)
+        if longest is not None:
+            metrics["p99_response"] = longest
+    return found
 
 
 def _chosen(chosen: Chosen) -> dict[str, Any]:

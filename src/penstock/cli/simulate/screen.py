@@ -16,6 +16,9 @@ from penstock.cli.style import COMPACT, NONE, plural, rate, seconds, wide_consol
 if TYPE_CHECKING:
     from penstock.workloads import Population
 
+AGGREGATES = "aggregates"
+AGGREGATES, OTHERS = "aggregates", "other queries"
+"""Classes of the queries of a file, if some have aggregates over windows."""
 _COLUMNS = (
     ("avg_response", "response", "avg"),
     ("max_response", "", "max"),
@@ -36,12 +39,24 @@ def shown(found: Mapping[str, Any]) -> Iterator[RenderableType]:
     if found["policies"]:
         yield Text(_results(found["policies"]))
         yield _table(found["policies"])
+        yield from _aggregates(found["policies"])
         yield from _chosen(found["policies"])
         yield from _weighed(found)
     for note in found["notes"]:
         yield Text(note, style="yellow")
     if found["unfinished"]:
         yield Text(f"Stopped: {', '.join(found['unfinished'])} did not finish.", style="yellow")
+
+
+def _aggregates(policies: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """Yield the results of aggregates and of other queries apart, if there are aggregates."""
+    for kind in policies[0]["per_class"] if AGGREGATES in policies[0]["per_class"] else ():
+        rows = [{"policy": each["policy"], "metrics": each["per_class"][kind]} for each in policies]
+        columns = [*_COLUMNS[:6]]
+        if "p99_response" in rows[0]["metrics"]:
+            columns.insert(1, ("p99_response", "", "99 %"))
+        of = ", from the end of the window" if kind == AGGREGATES else ""
+        yield _table_of(rows, columns, f"Results of {kind}{of}")
 
 
 def _chosen(policies: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
@@ -107,12 +122,17 @@ def _results(policies: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(policies: Sequence[Mapping[str, Any]]) -> Table:
+    differ = len({policy["metrics"]["outputs"] for policy in policies}) > 1
+    return _table_of(policies, (*_COLUMNS, ("outputs", "results", "")) if differ else _COLUMNS)
+
+
+def _table_of(
+    policies: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str, str]], title: str | None = None
+) -> Table:
     unit, size = _unit(policies)
     caption = f"responses in {unit}" + ("; * best of the column" if len(policies) > 1 else "")
-    table = Table(box=SIMPLE_HEAD, caption=caption, **{**COMPACT, "padding": 0})
+    table = Table(title=title, box=SIMPLE_HEAD, caption=caption, **{**COMPACT, "padding": 0})
     table.add_column("\npolicy", overflow="fold")
-    differ = len({policy["metrics"]["outputs"] for policy in policies}) > 1
-    columns = (*_COLUMNS, ("outputs", "results", "")) if differ else _COLUMNS
     for _, above, below in columns:
         table.add_column(f"{above}\n{below} ", justify="right", no_wrap=True)
     cells = {key: _column(policies, key, size if "response" in key else 1.0) for key, *_ in columns}

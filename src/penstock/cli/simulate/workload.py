@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from penstock.cli.simulate.network_file import network_from
+from penstock.cli.simulate.screen import AGGREGATES, OTHERS
 from penstock.errors import ArrivalError, RunError, nearest
 from penstock.network import Network
 from penstock.workloads import POPULATIONS, Arrivals, Bursty, Flows, Poisson, Redrawn, Times, Trace, take, until
@@ -101,7 +102,16 @@ def workload_named(given: str, *, load: float | None, queries: int | None, seed:
             "only for sclp08 and its variants; the queries of a file are fixed", param_hint="--queries"
         )
     network = network_from(Path(given))
-    return SimulatedWorkload(Path(given).name, network, {})
+    return SimulatedWorkload(Path(given).name, network, {}, kinds_of(network))
+
+
+def kinds_of(network: Network) -> dict[str, str]:
+    """Return which queries have aggregates over windows, and which have not; nothing if none has."""
+    if not network.panes:
+        return {}
+    closes = {edge.target for edge in network.window_work}
+    windowed = {path.query for path in network.paths if not closes.isdisjoint(edge.target for edge in path.edges)}
+    return {query.name: AGGREGATES if query.name in windowed else OTHERS for query in network.queries}
 
 
 def _population(name: str, load: float | None, queries: int | None, seed: int) -> SimulatedWorkload:
