@@ -2,13 +2,15 @@
 
 from itertools import islice
 
-import pyarrow.parquet as pq
 import pytest
 
 from penstock.bench import deciding
 from penstock.bench.machine import described
-from penstock.bench.policies.run import PolicyRun, comparisons
-from penstock.bench.policies.workload import BANDS, FLOWS, queries, script, seeds, write_tables
+from penstock.bench.policies.figures import PolicyRun
+from penstock.bench.policies.prediction import compared
+from penstock.bench.policies.run import comparisons
+from penstock.bench.policies.selections import BANDS, selections
+from penstock.bench.policies.workload import FLOWS, Input, seeds
 from penstock.language import Script
 from penstock.plan.plan import Plan, never
 from penstock.report import deciding as deciding_report
@@ -17,18 +19,19 @@ from penstock.workloads import Bursty, index_of_dispersion, until
 
 
 def test_thirty_queries_none_of_which_shares_anything(tmp_path):
-    write_tables(tmp_path)
-    parsed = Script.parse(script(tmp_path, rate=100.0, rows=10, seed=1))
-    assert len(parsed.queries) == len(queries()) == 30
+    work = selections()
+    parsed = Script.parse(work.script(tmp_path, Input(100.0, 10, seed=1)))
+    assert len(parsed.queries) == len(work.queries) == 30
     assert Plan.of(parsed, never).groups == {}
     for size in BANDS:
-        table = pq.read_table(tmp_path / f"bands{size}.parquet")
+        table = work.tables[f"bands{size}"]
         lows, highs = table["low"].to_pylist(), table["high"].to_pylist()
         assert (lows[0], highs[-1], lows[1:]) == (0, 10_000, highs[:-1])
 
 
 def fared(policy, response, slowdown):
-    return PolicyRun(policy, 1, 10, 30.0, 5, 0.9, 0.01, response, response, response, slowdown, slowdown, slowdown)
+    figures = (response,) * 3 + (slowdown,) * 3
+    return PolicyRun(*figures, policy, 1, 10, 30.0, 5, 0.9, 0.01)
 
 
 def runs(**slowdowns):
@@ -69,7 +72,11 @@ def test_pages():
     found = {
         "machine": machine, "queries": 30, "offered_rows_per_s": 90.0, "capacity_rows_per_s": 100.0,
         "seconds": 30.0, "policies": figures, "comparisons": required,
+        "prediction": {"policies": figures, "orders": compared(figures, figures)},
     }  # fmt: skip
     assert policies_report.page(found).count("<figure>") == 4
+    for each in figures:
+        each["kinds"] = {"aggregates": {**each, "p99_response": 12.5}, "filters": dict(each)}
+    assert "12.5 s" in policies_report.page(found)
     case = {"name": "5 queries", "deciding": 0.01, "utilization": 1, "jobs": 3, "rows_in": 9, "waiting_rows": 0}
     assert "5 queries" in deciding_report.page({"machine": machine, "cases": [case], "comparisons": []})

@@ -25,6 +25,10 @@ def page(found: Mapping[str, Any]) -> str:
     parts = [heading("Required"), comparisons(found["comparisons"]), heading("Plots")]
     parts += [plot(_bars(found["policies"], key, title, unit)) for key, title, unit in _FIGURES]
     parts += [heading("Figures"), _table(found["policies"])]
+    for kind in found["policies"][0]["kinds"]:
+        rows = [{**policy, **policy["kinds"][kind]} for policy in found["policies"]]
+        parts += [heading(f"Results of {kind}"), _kind_table(rows)]
+    parts += [heading("Predicted by the simulator"), _orders(found["prediction"]["orders"])]
     parts.append(
         paragraph(
             "Every unit is a job of its own. A policy with plain() ranks as the papers do; without it, what a job "
@@ -72,3 +76,39 @@ def _table(policies: Sequence[Mapping[str, Any]]) -> Raw:
         for each in policies
     ]
     return table(header, rows)
+
+
+def _kind_table(rows: Sequence[Mapping[str, Any]]) -> Raw:
+    header = ("policy", "avg response", "99 %", "longest", "ℓ2 response", "avg slowdown", "largest")
+    return table(
+        header,
+        [
+            (
+                each["policy"],
+                f"{each['avg_response']:.2f} s",
+                f"{each['p99_response']:.1f} s" if "p99_response" in each else "",
+                f"{each['max_response']:.1f} s",
+                f"{each['l2_response']:,.0f}",
+                f"{each['avg_slowdown']:.2f}",
+                f"{each['max_slowdown']:.0f}",
+            )
+            for each in rows
+        ],
+    )
+
+
+def _orders(orders: Sequence[Mapping[str, Any]]) -> Raw:
+    header = ("figure", "results", "measured order", "predicted order", "Kendall's tau")
+    return table(
+        header,
+        [
+            (
+                each["figure"].replace("avg_", "average "),
+                each["results"],
+                ", ".join(each["measured"]),
+                ", ".join(each["predicted"]),
+                f"{each['tau']:.2f}",
+            )
+            for each in orders
+        ],
+    )

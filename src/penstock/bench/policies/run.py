@@ -6,13 +6,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pyspark.sql import SparkSession
 
 from penstock.bench.comparisons import Comparison
-from penstock.bench.discarding_sink import Nowhere
 from penstock.bench.machine import described
-from penstock.bench.policies.workload import queries, script, seeds, write_tables
+from penstock.bench.policies.aggregates import aggregates
+from penstock.bench.policies.closes import CloseResponses, RunClock
+from penstock.bench.policies.figures import Fared, PolicyRun, QueryResults, by_kind, means
+from penstock.bench.policies.prediction import Model, compared
+from penstock.bench.policies.selections import selections
+from penstock.bench.policies.workload import AGGREGATES, FLOWS, Input, Workload, seeds
 from penstock.errors import RunError
 from penstock.language.script import Script
 from penstock.policies import Policy, policy_named
@@ -20,15 +23,22 @@ from penstock.runtime.loop import Runtime
 from penstock.runtime.options import RunOptions
 from penstock.spark.backend import spark_runtime
 from penstock.spark.session import spark_session
+from penstock.workloads import Bursty, take
 
-POLICIES = ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt")
-"""The policies compared; `plain` ignores the set-up cost of a job."""
+WORKLOADS: Mapping[str, Callable[[], Workload]] = {"selections": selections, "aggregates": aggregates}
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "selections": ("fifo", "round_robin", "hr", "hr.plain()", "hnr", "hnr.plain()", "bsd", "bsd.plain()", "brt"),
+    "aggregates": ("fifo", "round_robin", "hr", "hnr", "bsd", "brt", "lsf", "chain"),
+}
+"""The policies compared on each workload; `plain` ignores the set-up cost of a job."""
 LOAD = 0.9
 """Offered load, as a share of the capacity of the queries."""
 BACKLOGS = (10_000, 40_000)
 """Sizes of two backlogs, from whose times the cost of one more row follows."""
-AT_ONCE = 1e7
-"""Rows per second, of a backlog."""
+FIRST_RATE = 2000.0
+"""Rows per second of the times in a backlog, until the capacity is known."""
+_WARM_UPS = 2
+"""In a new JVM, the first two backlogs take up to twice as long as later ones."""
 HEAP = "4g"
 ONE_BY_ONE = "SET quantum = '0 s';"
 
@@ -36,134 +46,158 @@ Stage = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class PolicyRun:
-    """The metrics of a run under a policy; slowdown is response ÷ the query's own time, the same for all runs."""
+class Bench:
+    """A workload on a Spark session."""
 
-    policy: str
-    seed: int
-    outputs: int
-    seconds: float
-    jobs: int
-    utilization: float
-    deciding: float
-    avg_response: float
-    max_response: float
-    l2_response: float
-    avg_slowdown: float
-    max_slowdown: float
-    l2_slowdown: float
+    workload: Workload
+    spark: SparkSession
+    folder: Path
+
+    def run(self, policy: str | Policy, given: Input) -> tuple[Runtime, CloseResponses]:
+        """Run a policy until all rows are processed."""
+        program = Script.parse(self.workload.script(self.folder, given, ONE_BY_ONE))
+        options = RunOptions.of(program, policy=policy, drain=True)
+        clock = RunClock()
+        closes = CloseResponses(clock)
+        runtime = spark_runtime(program, self.spark, [closes], self.folder, options, clock=clock)
+        clock.begin()
+        summary = runtime.run()
+        if summary.failed:
+            raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")
+        return runtime, closes
+
+    def capacity(self, on_stage: Stage) -> float:
+        """Return how many rows per second the queries can take in large batches.
+
+        Where windows of time close, their number per row depends on the rate. The capacity is then measured twice,
+        the second time with rows as far apart as the first one makes them.
+        """
+        found = FIRST_RATE / LOAD
+        for turn in range(2 if self.workload.groups else 1):
+            on_stage(f"measuring the capacity of the queries{', again' if turn else ''}")
+            inputs = [Input.backlog(LOAD * found, rows) for rows in BACKLOGS]
+            short, long = (min(self._drained(given) for _ in range(2)) for given in inputs)
+            if long <= short:
+                raise RunError(
+                    f"{BACKLOGS[1]:,} rows took no longer than {BACKLOGS[0]:,}: the machine is too busy"
+                )
+            found = (BACKLOGS[1] - BACKLOGS[0]) / (long - short)
+        return found
+
+    def _drained(self, given: Input) -> float:
+        """Return the seconds that it takes to process rows that arrive at once."""
+        runtime, _ = self.run("fifo", given)
+        return runtime.summary().seconds
 
 
-def measured(seconds: float, repeat: int, on_stage: Stage, others: Sequence[Policy] = ()) -> dict[str, Any]:
+def measured(
+    workload: Workload, seconds: float, repeat: int, on_stage: Stage, others: Sequence[Policy] = ()
+) -> dict[str, Any]:
     """Run all policies, and the other ones given, and return the results as a JSON document."""
-    compared = [*map(policy_named, POLICIES), *others]
+    policies = [*map(policy_named, POLICIES[workload.name]), *others]
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as name,
         spark_session(settings={"spark.driver.memory": HEAP}) as spark,
     ):
-        folder = Path(name)
-        write_tables(folder)
-        on_stage("warming up")
-        _drained(spark, folder, BACKLOGS[0])
-        on_stage("measuring the capacity of the queries")
-        short, long = (min(_drained(spark, folder, rows) for _ in range(2)) for rows in BACKLOGS)
-        capacity = (BACKLOGS[1] - BACKLOGS[0]) / (long - short)
+        bench = Bench(workload, spark, Path(name))
+        workload.write_tables(bench.folder)
+        for turn in range(_WARM_UPS):
+            on_stage(f"warming up, {turn + 1} of {_WARM_UPS}")
+            bench.run("fifo", Input.backlog(FIRST_RATE, BACKLOGS[0]))
+        capacity = bench.capacity(on_stage)
         rate = LOAD * capacity
         rows = int(rate * seconds)
         on_stage(f"measuring the queries' own times at {rate:,.0f} rows/s")
         inputs = seeds(rate, rows)
-        costs = _ran(spark, folder, "fifo", rate=rate, rows=rows, seed=next(inputs)).engine
-        ideals = {each: costs.costs.ideal_s(costs.plan.network, each) for each in queries()}
-        runs = []
+        engine = bench.run("fifo", Input(rate, rows, next(inputs)))[0].engine
+        own_s = {each: engine.costs.ideal_s(engine.plan.network, each) for each in workload.queries}
+        model = Model.of(engine, workload, rate, own_s)
+        runs, predicted = [], []
         for turn in range(repeat):
             seed = next(inputs)
-            order = compared if turn % 2 == 0 else compared[::-1]
-            for policy in order:
+            times = take(Bursty(rate, FLOWS), seed, rows)
+            for policy in policies if turn % 2 == 0 else policies[::-1]:
                 on_stage(f"{policy.name}, {turn + 1} of {repeat}")
-                run = _ran(spark, folder, policy, rate=rate, rows=rows, seed=seed)
-                runs.append(_fared(run, policy.name, seed, ideals))
-    _check(runs)
+                run = bench.run(policy, Input(rate, rows, seed))
+                runs.append(_fared(*run, policy.name, seed, own_s, workload))
+                on_stage(f"{policy.name}, {turn + 1} of {repeat}: simulating")
+                predicted.append(model.run(workload, policy, times, seed))
+    _check(runs, by_time=bool(workload.groups))
+    figures, foreseen = means([asdict(run) for run in runs]), means(predicted)
     return {
         "benchmark": "policies",
+        "workload": workload.name,
         "machine": described(HEAP),
-        "queries": len(ideals),
+        "queries": len(workload.queries),
         "capacity_rows_per_s": capacity,
         "offered_rows_per_s": rate,
         "seconds": seconds,
-        "own_times_s": ideals,
+        "own_times_s": own_s,
         "runs": [asdict(run) for run in runs],
-        "policies": _means(runs),
-        "comparisons": [each.as_dict() for each in comparisons(runs)],
+        "policies": figures,
+        "prediction": {
+            "job_setup_s": model.setup_s,
+            "runs": predicted,
+            "policies": foreseen,
+            "orders": compared(figures, foreseen),
+        },
+        "comparisons": [each.as_dict() for each in comparisons(runs, workload.quickest)],
     }
 
 
-def _drained(spark: SparkSession, folder: Path, rows: int) -> float:
-    """Return the seconds that it takes to process `rows` rows that arrive at once."""
-    return _ran(spark, folder, "fifo", rate=AT_ONCE, rows=rows, seed=1).summary().seconds
-
-
-def _ran(spark: SparkSession, folder: Path, policy: str | Policy, *, rate: float, rows: int, seed: int) -> Runtime:
-    text = script(folder, rate=rate, rows=rows, seed=seed, settings=ONE_BY_ONE)
-    program = Script.parse(text)
-    options = RunOptions.of(program, policy=policy, drain=True)
-    runtime = spark_runtime(program, spark, [Nowhere()], folder, options)
-    summary = runtime.run()
-    if summary.failed:
-        raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")
-    return runtime
-
-
-def _fared(runtime: Runtime, policy: str, seed: int, ideals: Mapping[str, float]) -> PolicyRun:
+def _fared(
+    runtime: Runtime,
+    closes: CloseResponses,
+    policy: str,
+    seed: int,
+    own_s: Mapping[str, float],
+    workload: Workload,
+) -> PolicyRun:
     summary = runtime.summary()
-    recorded = runtime.engine.recorder.queries
-    counts = np.array([recorded[name].response.count for name in ideals], dtype=float)
-    own = np.array(list(ideals.values()))
-    totals = np.array([recorded[name].response.total for name in ideals])
-    squares = np.array([recorded[name].response.squares for name in ideals])
-    most = np.array([recorded[name].response.most for name in ideals])
+    responses = {name: runtime.engine.recorder.queries[name].response for name in own_s}
+    found = {
+        name: QueryResults(each.count, each.total, each.squares, each.most) for name, each in responses.items()
+    }
+    kinds = by_kind(found, own_s, workload.kinds)
+    if AGGREGATES in kinds:
+        kinds[AGGREGATES]["p99_response"] = closes.p99
     return PolicyRun(
+        **asdict(Fared.of(found, own_s)),
         policy=policy,
         seed=seed,
-        outputs=int(counts.sum()),
+        outputs=int(sum(each.results for each in found.values())),
         seconds=summary.seconds,
         jobs=summary.jobs,
         utilization=summary.utilization,
         deciding=summary.deciding,
-        avg_response=float(totals.sum() / counts.sum()),
-        max_response=float(most.max()),
-        l2_response=float(np.sqrt(squares.sum())),
-        avg_slowdown=float((totals / own).sum() / counts.sum()),
-        max_slowdown=float((most / own).max()),
-        l2_slowdown=float(np.sqrt((squares / own**2).sum())),
+        kinds=kinds,
     )
 
 
-def _check(runs: Sequence[PolicyRun]) -> None:
-    """Raise if a policy changed the results."""
+def _check(runs: Sequence[PolicyRun], *, by_time: bool) -> None:
+    """Raise if a policy changed the results.
+
+    Rows of a run have its times, to which windows are aligned. So their results may differ a little between runs.
+    """
     for seed in {run.seed for run in runs}:
         found = {run.policy: run.outputs for run in runs if run.seed == seed}
-        if len(set(found.values())) > 1:
+        most = max(found.values())
+        if min(found.values()) < most * (1 - _STRAY_RESULTS if by_time else 1):
             raise RunError(f"the policies do not agree on the number of results: {found}")
 
 
-def _means(runs: Sequence[PolicyRun]) -> list[dict[str, Any]]:
-    """Return the mean of the runs of every policy."""
-    found = []
-    for policy in dict.fromkeys(run.policy for run in runs):
-        some = [asdict(run) for run in runs if run.policy == policy]
-        keys = [key for key in some[0] if key not in ("policy", "seed")]
-        found.append({"policy": policy, **{key: float(np.mean([each[key] for each in some])) for key in keys}})
-    return found
+_STRAY_RESULTS = 0.005
+"""A share of results that windows may have more or less of, if rows are some milliseconds earlier or later."""
 
 
-def comparisons(runs: Sequence[PolicyRun]) -> list[Comparison]:
+def comparisons(runs: Sequence[PolicyRun], quickest: str = "hr") -> list[Comparison]:
     """Return the required comparisons: the paper's order of policies, on Spark."""
-    mean = {each["policy"]: each for each in _means(runs)}
+    mean = {each["policy"]: each for each in means([asdict(run) for run in runs])}
     best = min(("hnr", "bsd"), key=lambda name: mean[name]["avg_slowdown"])
     others = ("fifo", "round_robin")
     return [
         *(_below(mean, "avg_slowdown", "average slowdown", best, other) for other in others),
-        *(_below(mean, "avg_response", "average response", "hr", other) for other in others),
+        *(_below(mean, "avg_response", "average response", quickest, other) for other in others),
     ]
 
 

@@ -1,23 +1,30 @@
 """`penstock bench policies`: compares policies on Spark, near saturation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from penstock.cli.bench.outcome import conclude, keep
 from penstock.cli.options import BENCHMARK_RESULTS, AsJson, ReportFolder
 from penstock.cli.own_policy import policy_given
 from penstock.cli.policy_option import on_spark
 from penstock.cli.style import COMPACT, seconds
-from penstock.errors import PolicyError
+from penstock.errors import PolicyError, nearest
 from penstock.policies import Policy
+
+_FIGURES = {"avg_response": "average response", "avg_slowdown": "average slowdown"}
 
 
 def policies(
+    workload: Annotated[
+        str,
+        typer.Option(help="What runs: `selections`, or `aggregates` over windows and filters.", metavar="NAME"),
+    ] = "selections",
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, one of each policy.")] = False,
     more: Annotated[
         list[str] | None,
@@ -35,26 +42,43 @@ def policies(
     out: ReportFolder = BENCHMARK_RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Run thirty queries of very different cost and selectivity under each policy, on the same bursty input.
+    """Run queries of very different cost and selectivity under each policy, on the same bursty input.
+
+    The workload `selections` has thirty queries; `aggregates` has twenty aggregates over windows and twenty
+    filters. Beside what is measured is what the simulator predicts for the measured costs.
 
     The load is 90 % of the capacity in large batches, which is measured first. Every unit is a job of its own, so
     that there is something to schedule; `plain` policies ignore the set-up cost of a job. Takes about 18 minutes,
     with --quick 7. Exits with 1 if a required comparison does not hold.
 
-    Examples: `penstock bench policies --quick`; `penstock bench policies --json | jq .policies`;
+    Examples: `penstock bench policies --quick`; `penstock bench policies --workload aggregates`;
+    `penstock bench policies --json | jq .policies`;
     `penstock bench policies --quick -p lsf -p examples/least_slack.py:LEAST_SLACK`
     """
-    from penstock.bench.policies.run import POLICIES, measured
+    from penstock.bench.policies.run import POLICIES, WORKLOADS, measured
     from penstock.report.policies import page
     from penstock.spark.java import check_java
 
-    others = _others(more or (), POLICIES)
+    if workload not in WORKLOADS:
+        there = ", ".join(WORKLOADS)
+        raise typer.BadParameter(
+            f"{workload!r} is not one of {there}.{nearest(workload, WORKLOADS)}", param_hint="--workload"
+        )
+    others = _others(more or (), POLICIES[workload])
     check_java()
+    usual = 25.0 if workload == "aggregates" else 30.0
     with Console(stderr=True).status("") as status:
-        found = measured(length or (15.0 if quick else 30.0), repeat or (1 if quick else 2), status.update, others)
-    name = "policies-quick" if quick else "policies"
+        found = measured(
+            WORKLOADS[workload](),
+            length or (15.0 if quick else usual),
+            repeat or (1 if quick else 2),
+            status.update,
+            others,
+        )
+    name = f"policies{'' if workload == 'selections' else f'-{workload}'}{'-quick' if quick else ''}"
     report = keep(found, page, out, name)
-    conclude(found, [_table(found)], f"{report} has plots.", as_json=as_json)
+    tables: list[RenderableType] = [_table(found), *_by_kind(found), _prediction(found), *_orders(found)]
+    conclude(found, tables, f"{report} has plots.", as_json=as_json)
 
 
 def _others(names: Sequence[str], there: Sequence[str]) -> list[Policy]:
@@ -93,3 +117,48 @@ def _table(found: dict[str, Any]) -> Table:
             f"{each['deciding']:.1%}",
         )
     return table
+
+
+def _by_kind(found: dict[str, Any]) -> Iterator[Table]:
+    """Yield a table for each kind of query, if there are several."""
+    for kind in found["policies"][0]["kinds"]:
+        has_p99 = "p99_response" in found["policies"][0]["kinds"][kind]
+        table = Table(title=f"Results of {kind}", box=SIMPLE_HEAD, **COMPACT)
+        if has_p99:
+            table.caption = "responses are from the end of the window"
+        table.add_column("policy", no_wrap=True)
+        for header in ("response", *(("99 %",) if has_p99 else ()), "max", "ℓ2", "slowdown", "max"):
+            table.add_column(header, justify="right", no_wrap=True)
+        for policy in found["policies"]:
+            each = policy["kinds"][kind]
+            keys = ("avg_response", *(("p99_response",) if has_p99 else ()), "max_response")
+            cells = [*(seconds(each[key]) for key in keys), f"{each['l2_response']:,.0f}"]
+            cells += [f"{each['avg_slowdown']:.2f}", f"{each['max_slowdown']:.1f}"]
+            table.add_row(policy["policy"], *cells)
+        yield table
+
+
+def _prediction(found: dict[str, Any]) -> Table:
+    """Return a table of what was measured and what the simulator predicts, side by side."""
+    kinds = [None, *found["policies"][0]["kinds"]]
+    caption = "m: measured, p: predicted; average response in seconds, average slowdown"
+    table = Table(title="Measured, and predicted by the simulator", caption=caption, box=SIMPLE_HEAD, **COMPACT)
+    table.add_column("policy", no_wrap=True)
+    for kind in kinds:
+        for header in (f"{kind or 'all'}\nresponse m", "\np", "\nslowdown m", "\np"):
+            table.add_column(header, justify="right", no_wrap=True)
+    for both in zip(found["policies"], found["prediction"]["policies"], strict=True):
+        cells = []
+        for kind in kinds:
+            ours, theirs = (each if kind is None else each["kinds"][kind] for each in both)
+            cells += [seconds(each["avg_response"]) for each in (ours, theirs)]
+            cells += [f"{each['avg_slowdown']:.1f}" for each in (ours, theirs)]
+        table.add_row(both[0]["policy"], *cells)
+    return table
+
+
+def _orders(found: dict[str, Any]) -> Iterator[Text]:
+    """Yield how well the predicted order of policies agrees with the measured one."""
+    for each in found["prediction"]["orders"]:
+        what = f"{_FIGURES[each['figure']]}, {each['results']}: Kendall's tau {each['tau']:.2f}"
+        yield Text(f"{what}; measured {' < '.join(each['measured'])}; predicted {' < '.join(each['predicted'])}.")
