@@ -7,11 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
+from penstock.cli.simulate import runs
 from penstock.cli.simulate.network_file import network_from, network_of
+from penstock.cli.simulate.workload import kinds_of
 from penstock.errors import NetworkError, PenstockError
 from penstock.network import NetworkBuilder, SlidingWindow
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "aggregates.toml"
+CLOSES = EXAMPLE.with_name("closes.toml")
 SUM = {"name": "sum", "input": "s", "window": "10 s", "cost": "1ms", "close_cost": "2ms"}
 FEW = {"stream": [{"name": "s", "rate": 10}], "query": [{"root": "sum"}]}
 runner = CliRunner()
@@ -83,3 +86,38 @@ def test_the_example_runs_near_saturation_under_several_policies():
     assert len({each["outputs"] for each in found.values()}) == 1
     assert found["hnr"]["avg_slowdown"] < found["fifo"]["avg_slowdown"]
     assert found["chain"]["mean_memory"] < found["fifo"]["mean_memory"]
+
+
+def test_queries_with_aggregates_are_told_from_others():
+    kinds = kinds_of(network_from(CLOSES))
+    assert {name: kind == "aggregates" for name, kind in kinds.items()} == {
+        name: name.startswith("q") for name in kinds
+    }
+    assert len(kinds) == 30
+    assert kinds_of(network_of({**FEW, "query": [{"stream": "s", "operators": [[1, 1]]}]})) == {}
+
+
+def test_the_oldest_close_waits_least_under_fifo():
+    arguments = ["simulate", str(CLOSES), "--tuples", "8000", "-p", "fifo", "-p", "hnr", "-p", "brt"]
+    result = runner.invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    found = {each["name"]: each["per_class"] for each in json.loads(result.stdout)["policies"]}
+    closes = {name: each["aggregates"] for name, each in found.items()}
+    assert closes["fifo"]["max_response"] < min(closes["hnr"]["max_response"], closes["brt"]["max_response"])
+    assert closes["fifo"]["p99_response"] < min(closes["hnr"]["p99_response"], closes["brt"]["p99_response"])
+    for each in closes.values():
+        assert each["avg_response"] < each["p99_response"] < each["max_response"]
+    # A run's results are those of both kinds
+    assert all(each["other queries"]["outputs"] > 0 for each in found.values())
+    shown = runner.invoke(app, arguments, catch_exceptions=False).output
+    assert "Results of aggregates, from the end of the window" in shown
+    assert "99 %" in shown
+
+
+def test_without_every_event_there_is_no_percentile(monkeypatch):
+    monkeypatch.setattr(runs, "MOST_EVENTS", 1000)
+    arguments = ["simulate", str(CLOSES), "--tuples", "2000", "-p", "fifo"]
+    found = json.loads(runner.invoke(app, [*arguments, "--json"], catch_exceptions=False).stdout)
+    assert "p99_response" not in found["policies"][0]["per_class"]["aggregates"]
+    shown = runner.invoke(app, arguments, catch_exceptions=False).output
+    assert "Results of aggregates" in shown
+    assert "99 %" not in shown

@@ -199,6 +199,17 @@ def test_what_would_not_fit_is_refused_before_it_starts(monkeypatch):
         ps.simulate(NET, {"s": np.arange(100_000.0)}, "fifo", detail=True)
 
 
+def test_a_percentile_of_some_queries():
+    net = ps.Network.chains([[(1.0, 1.0)], [(4.0, 1.0)]])
+    result = ps.simulate(net, {"s": [0, 0, 0, 0]}, "hnr", detail=True)
+    # Results of q1 leave at 1, 2, 3 and 4, those of q2 at 8, 12, 16 and 20
+    assert [result.response_percentile(["q1"], share) for share in (0.25, 0.26, 1.0)] == [1, 2, 4]
+    assert result.response_percentile(["q1", "q2"], 0.75) == 12
+    assert result.response_percentile([], 0.5) is None
+    with pytest.raises(RunError, match="detail=True"):
+        ps.simulate(net, {"s": [0]}, "hnr").response_percentile(["q1"], 0.5)
+
+
 def test_per_class_adds_up():
     made = population("sclp08", queries=30, load=0.8)
     result = ps.simulate(made.network, made.times(1, count=300), "hr")

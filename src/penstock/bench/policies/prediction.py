@@ -1,6 +1,6 @@
 """What the simulator predicts of the runs: the measured network, the same arrivals, the same policies.
 
-The model has the costs and selectivities that the engine measured, and the set-up of a job. A run of a unit takes
+The model has the measured costs of rows, set-up of a job, and selectivities. A run of a unit takes
 what waits at its beginning, as a job does. It differs from Spark:
 
 - Results leave one by one, not at the end of the job.
@@ -16,6 +16,7 @@ from typing import Any
 import scipy.stats
 
 from penstock.bench.policies.figures import Fared, QueryResults, by_kind
+from penstock.bench.policies.job_costs import JobCosts
 from penstock.bench.policies.workload import AGGREGATES, STREAM, Workload
 from penstock.network import Network, Operator, SlidingWindow
 from penstock.plan.plan import Plan
@@ -39,12 +40,13 @@ class Model:
     own_s: Mapping[str, float]
 
     @classmethod
-    def of(cls, engine: Engine, workload: Workload, rate: float, own_s: Mapping[str, float]) -> "Model":
-        """Return the model of what an engine has measured."""
-        costs = engine.costs
-        measured = costs.applied(engine.plan.network, {STREAM: rate}).measured(ideals=own_s)
-        network = with_windows(measured, windows_of(engine.plan), workload.groups, costs.pace)
-        return cls(network, costs.setup_s + costs.unit_s, own_s)
+    def of(
+        cls, engine: Engine, workload: Workload, rate: float, own_s: Mapping[str, float], costs: JobCosts
+    ) -> "Model":
+        """Return the model of an engine that has measured selectivities, with these costs."""
+        measured = engine.costs.applied(engine.plan.network, {STREAM: rate})
+        measured = measured.measured(costs=costs.costs, ideals=own_s)
+        return cls(with_windows(measured, windows_of(engine.plan), workload.groups), costs.setup_s, own_s)
 
     def run(self, workload: Workload, policy: Policy, times: Times, seed: int) -> dict[str, Any]:
         """Return the figures of a policy for these arrivals."""
@@ -78,10 +80,8 @@ def windows_of(plan: Plan) -> dict[str, SlidingWindow]:
     return found
 
 
-def with_windows(
-    network: Network, windows: Mapping[str, SlidingWindow], groups: Mapping[str, int], pace: float = 1.0
-) -> Network:
-    """Return the network of a plan as the simulator needs it: with windows, groups, and costs times `pace`.
+def with_windows(network: Network, windows: Mapping[str, SlidingWindow], groups: Mapping[str, int]) -> Network:
+    """Return the network of a plan as the simulator needs it: with windows and groups.
 
     How many partial rows and results there are then follows from windows and groups.
     """
@@ -93,13 +93,11 @@ def with_windows(
     }
 
     def simulated(operator: Operator) -> Operator:
-        cost = tuple(each * pace for each in operator.costs)
-        made = replace(operator, cost=cost[0] if len(cost) == 1 else cost)
         if operator.name in keys:
-            return replace(made, groups=keys[operator.name], derived=True)
+            return replace(operator, groups=keys[operator.name], derived=True)
         if operator.name in windows:
-            return replace(made, series=windows[operator.name], derived=True)
-        return made
+            return replace(operator, series=windows[operator.name], derived=True)
+        return operator
 
     return Network(network.streams, tuple(map(simulated, network.operators)), network.queries)
 

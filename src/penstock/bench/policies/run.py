@@ -13,6 +13,7 @@ from penstock.bench.machine import described
 from penstock.bench.policies.aggregates import aggregates
 from penstock.bench.policies.closes import CloseResponses, RunClock
 from penstock.bench.policies.figures import Fared, PolicyRun, QueryResults, by_kind, means
+from penstock.bench.policies.job_costs import Work, fitted
 from penstock.bench.policies.prediction import Model, compared
 from penstock.bench.policies.selections import selections
 from penstock.bench.policies.workload import AGGREGATES, FLOWS, Input, Workload, seeds
@@ -66,17 +67,17 @@ class Bench:
             raise RunError(f"a query failed: {summary.queries[summary.failed[0]].reason}")
         return runtime, closes
 
-    def capacity(self, on_stage: Stage) -> float:
+    def capacity(self, on_stage: Stage, work: list[Work]) -> float:
         """Return how many rows per second the queries can take in large batches.
 
         Where windows of time close, their number per row depends on the rate. The capacity is then measured twice,
-        the second time with rows as far apart as the first one makes them.
+        the second time with rows as far apart as the first one makes them. `work` gets the work of each run.
         """
         found = FIRST_RATE / LOAD
         for turn in range(2 if self.workload.groups else 1):
             on_stage(f"measuring the capacity of the queries{', again' if turn else ''}")
             inputs = [Input.backlog(LOAD * found, rows) for rows in BACKLOGS]
-            short, long = (min(self._drained(given) for _ in range(2)) for given in inputs)
+            short, long = (min(self._drained(given, work) for _ in range(2)) for given in inputs)
             if long <= short:
                 raise RunError(
                     f"{BACKLOGS[1]:,} rows took no longer than {BACKLOGS[0]:,}: the machine is too busy"
@@ -84,10 +85,12 @@ class Bench:
             found = (BACKLOGS[1] - BACKLOGS[0]) / (long - short)
         return found
 
-    def _drained(self, given: Input) -> float:
-        """Return the seconds that it takes to process rows that arrive at once."""
+    def _drained(self, given: Input, work: list[Work]) -> float:
+        """Return the seconds that it takes to process rows that arrive at once, and note the work of operators."""
         runtime, _ = self.run("fifo", given)
-        return runtime.summary().seconds
+        summary = runtime.summary()
+        work.append(runtime.engine.recorder.end_interval(summary.seconds, 0.0, 0.0, 0.0, {}).operators)
+        return summary.seconds
 
 
 def measured(
@@ -104,14 +107,15 @@ def measured(
         for turn in range(_WARM_UPS):
             on_stage(f"warming up, {turn + 1} of {_WARM_UPS}")
             bench.run("fifo", Input.backlog(FIRST_RATE, BACKLOGS[0]))
-        capacity = bench.capacity(on_stage)
+        backlogs: list[Work] = []
+        capacity = bench.capacity(on_stage, backlogs)
         rate = LOAD * capacity
         rows = int(rate * seconds)
         on_stage(f"measuring the queries' own times at {rate:,.0f} rows/s")
         inputs = seeds(rate, rows)
         engine = bench.run("fifo", Input(rate, rows, next(inputs)))[0].engine
         own_s = {each: engine.costs.ideal_s(engine.plan.network, each) for each in workload.queries}
-        model = Model.of(engine, workload, rate, own_s)
+        model = Model.of(engine, workload, rate, own_s, fitted(engine.plan.network, backlogs))
         runs, predicted = [], []
         for turn in range(repeat):
             seed = next(inputs)
