@@ -96,6 +96,7 @@ def aggregates() -> Workload:
         {name: each.sql for name, each in summed.items()} | _filters(),
         K_VALUES - 1,
         groups={name: each.groups for name, each in summed.items()},
+        begins_with_costs=True,
         quickest="brt",
     )
 

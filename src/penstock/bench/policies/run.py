@@ -13,7 +13,7 @@ from penstock.bench.machine import described
 from penstock.bench.policies.aggregates import aggregates
 from penstock.bench.policies.closes import CloseResponses, RunClock
 from penstock.bench.policies.figures import Fared, PolicyRun, QueryResults, by_kind, means
-from penstock.bench.policies.job_costs import Work, fitted
+from penstock.bench.policies.job_costs import JobCosts, Work, fitted
 from penstock.bench.policies.prediction import Model, compared
 from penstock.bench.policies.selections import selections
 from penstock.bench.policies.workload import AGGREGATES, FLOWS, Input, Workload, seeds
@@ -54,13 +54,17 @@ class Bench:
     spark: SparkSession
     folder: Path
 
-    def run(self, policy: str | Policy, given: Input) -> tuple[Runtime, CloseResponses]:
-        """Run a policy until all rows are processed."""
+    def run(
+        self, policy: str | Policy, given: Input, costs: JobCosts | None = None
+    ) -> tuple[Runtime, CloseResponses]:
+        """Run a policy until all rows are processed; it begins with these costs, if they are given."""
         program = Script.parse(self.workload.script(self.folder, given, ONE_BY_ONE))
         options = RunOptions.of(program, policy=policy, drain=True)
         clock = RunClock()
         closes = CloseResponses(clock)
         runtime = spark_runtime(program, self.spark, [closes], self.folder, options, clock=clock)
+        for operator, cost_s in costs.costs.items() if costs is not None else ():
+            runtime.engine.costs.expect(operator, [cost_s])
         clock.begin()
         summary = runtime.run()
         if summary.failed:
@@ -106,23 +110,25 @@ def measured(
         workload.write_tables(bench.folder)
         for turn in range(_WARM_UPS):
             on_stage(f"warming up, {turn + 1} of {_WARM_UPS}")
-            bench.run("fifo", Input.backlog(FIRST_RATE, BACKLOGS[0]))
+            engine = bench.run("fifo", Input.backlog(FIRST_RATE, BACKLOGS[0]))[0].engine
         backlogs: list[Work] = []
         capacity = bench.capacity(on_stage, backlogs)
         rate = LOAD * capacity
         rows = int(rate * seconds)
         on_stage(f"measuring the queries' own times at {rate:,.0f} rows/s")
         inputs = seeds(rate, rows)
-        engine = bench.run("fifo", Input(rate, rows, next(inputs)))[0].engine
+        costs = fitted(engine.plan.network, backlogs)
+        known = costs if workload.begins_with_costs else None
+        engine = bench.run("fifo", Input(rate, rows, next(inputs)), known)[0].engine
         own_s = {each: engine.costs.ideal_s(engine.plan.network, each) for each in workload.queries}
-        model = Model.of(engine, workload, rate, own_s, fitted(engine.plan.network, backlogs))
+        model = Model.of(engine, workload, rate, own_s, costs)
         runs, predicted = [], []
         for turn in range(repeat):
             seed = next(inputs)
             times = take(Bursty(rate, FLOWS), seed, rows)
             for policy in policies if turn % 2 == 0 else policies[::-1]:
                 on_stage(f"{policy.name}, {turn + 1} of {repeat}")
-                run = bench.run(policy, Input(rate, rows, seed))
+                run = bench.run(policy, Input(rate, rows, seed), known)
                 runs.append(_fared(*run, policy.name, seed, own_s, workload))
                 on_stage(f"{policy.name}, {turn + 1} of {repeat}: simulating")
                 predicted.append(model.run(workload, policy, times, seed))

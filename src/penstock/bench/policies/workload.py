@@ -49,6 +49,8 @@ class Workload:
     """Stored tables; all their columns are INT."""
     groups: Mapping[str, int] = field(default_factory=dict)
     """The number of keys of each query with aggregates."""
+    begins_with_costs: bool = False
+    """Whether runs begin with measured costs; else they learn them from nothing."""
     quickest: str = "hr"
     """The policy whose average response must be below that of FIFO and round robin."""
 
