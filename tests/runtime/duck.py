@@ -121,7 +121,8 @@ class _Job:
             out = pa.concat_tables(outs)
             ports = range(len(operator.inputs))
             counts = tuple(sum(table.num_rows for table in inputs.get(port, ())) for port in ports)
-            taken[operator.name] = sum(counts)
+            closing = work.closing.get(operator.name)
+            taken[operator.name] = sum(counts) if closing is None else closing.num_rows
             if len(counts) > 1:
                 by_port[operator.name] = counts
             made[operator.name] = out.num_rows

@@ -10,7 +10,7 @@ import pytest
 from penstock.language import Script
 from penstock.language.statements import WindowDef
 from penstock.plan.columns import numbers
-from penstock.plan.steps import BLOCK, MEMBER, PANE, VARIANT, seq
+from penstock.plan.steps import BLOCK, MEMBER, PANE, VARIANT, Close, seq
 from penstock.policies import Exhaustive
 from penstock.runtime import job_panes
 from penstock.runtime.admission import Arrived
@@ -296,3 +296,34 @@ def test_a_created_query_gets_windows_that_begin_later():
     small.run()
     assert small.rows["first"] == small.rows["q"] == [(3,), (1,)]
     assert small.rows["later"] == [(1,)]
+
+
+def test_a_window_that_closes_counts_as_its_partial_aggregates():
+    """Of 50 rows for a filter and one window of 100 groups, the window makes more results."""
+    script = Script.parse(
+        "CREATE STREAM s (at TIMESTAMP, k INT) FROM files WITH (path = 'x', format = 'json', timestamp = 'at');\n"
+        "CREATE QUERY groups AS SELECT k, count(*) AS n FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;\n"
+        "CREATE QUERY rows AS SELECT k FROM s WHERE k >= 0;"
+    )
+    engine, duck = Engine(script.streams, "hr", Exhaustive()), Duck({})
+    engine.begin(script)
+
+    def admit(second: float, count: int) -> None:
+        at = pa.array([START + timedelta(seconds=second)] * count, pa.timestamp("us", "UTC"))
+        engine.admit("s", Arrived(pa.table({"at": at, "k": pa.array(range(count), pa.int32())}), 0), 100)
+
+    def done() -> list[str]:
+        engine.settle(1)
+        job = next_job(engine, 1)
+        if job is None:
+            return []
+        engine.commit(job, duck(job.work), 1, 0.1)
+        return [edge.target for edge in job.taken]
+
+    for second in (0, 10):
+        admit(second, 100)
+        while done():
+            pass
+    admit(20, 50)
+    [first] = done()
+    assert isinstance(engine.plan.steps[first], Close)

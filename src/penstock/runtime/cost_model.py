@@ -36,6 +36,8 @@ class CostModel:
         """Time of all jobs in addition to their rows, as far as known."""
         self.window_rows: dict[str, float] = {}
         """Rows that a probe of each join reads on average."""
+        self.window_parts: dict[str, float] = {}
+        """Partial aggregates of which a window of each operator consists, on average: its cost is by them."""
         self._recent: deque[tuple[float, float, float, float]] = deque(maxlen=RECENT)
         self._costs: dict[str, tuple[float, ...]] = {}
         """Seconds per row, for each input of an operator."""
@@ -50,6 +52,7 @@ class CostModel:
             "totals": [self.jobs, self.busy_s, self.jobs_overhead_s, self._chunk_rows],
             "overheads": [self.setup_s, self.unit_s, self.window_row_s, self.pace],
             "window_rows": self.window_rows,
+            "window_parts": self.window_parts,
             "recent": list(self._recent),
             "costs": self._costs,
             "ran": sorted(self._ran),
@@ -61,6 +64,7 @@ class CostModel:
         self.jobs, self.busy_s, self.jobs_overhead_s, self._chunk_rows = snapshot["totals"]
         self.setup_s, self.unit_s, self.window_row_s, self.pace = snapshot["overheads"]
         self.window_rows = dict(snapshot["window_rows"])
+        self.window_parts = dict(snapshot.get("window_parts", {}))
         self._recent.extend(tuple(job) for job in snapshot["recent"])
         self._costs = {name: tuple(costs) for name, costs in snapshot["costs"].items()}
         self._ran = {(name, place) for name, place in snapshot["ran"]}
@@ -132,6 +136,11 @@ class CostModel:
     def probed(self, join: str, window_rows: int) -> None:
         """Learn how many rows a probe of a join reads."""
         self.window_rows[join] = moving_average(self.window_rows.get(join, window_rows), window_rows)
+
+    def closed(self, name: str, windows: int, parts: int) -> None:
+        """Learn from how many partial aggregates windows are merged."""
+        found = parts / windows
+        self.window_parts[name] = moving_average(self.window_parts.get(name, found), found)
 
     def expect(self, name: str, costs: Iterable[float], fanout: float | None = None) -> None:
         """Assume costs per row of each input of an operator, and a fanout, until they are measured."""

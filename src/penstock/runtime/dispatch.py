@@ -112,4 +112,6 @@ class Dispatcher:
             batch = min(ready, self._units.most_stored_rows(unit, served, waiting, writes=False))
         known = self._costs.window_rows
         window_rows = sum(known.get(join, 0.0) for join in served.joins) if served.joins else 0.0
-        return Waiting(oldest.arrival / 1e6, oldest.number, ready, batch, self._costs.overhead_s(window_rows))
+        parts = 1.0 if served.closes is None else self._costs.window_parts.get(served.closes, 1.0)
+        overhead_s = self._costs.overhead_s(window_rows)
+        return Waiting(oldest.arrival / 1e6, oldest.number, ready * parts, batch * parts, overhead_s)

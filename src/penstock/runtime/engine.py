@@ -341,6 +341,9 @@ class Engine:
         self.costs.record(self.plan.network, outcome, job.rows, seconds, len(job.units))
         for join, window in job.work.windows:
             self.costs.probed(join, window.num_rows)
+        for name, closing in job.work.closing.items():
+            [edge] = job.work.plan.network.in_edges[name]
+            self.costs.closed(name, sum(chunk.rows for chunk in job.taken[edge]), closing.num_rows)
         self.planner.finished(finished.joins)
         self.recorder.finished(self.plan.network, outcome, seconds)
         queue_rows(self.state, finished, self.recorder)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from penstock.network import Edge
 from penstock.plan.plan import Plan
 from penstock.plan.reach import Reach, leaving, reach_from
-from penstock.plan.steps import Aggregate, Join, Lookup, Order
+from penstock.plan.steps import Aggregate, Close, Join, Lookup, Order
 from penstock.policies import Service, Unit
 from penstock.runtime.chunk import Chunk
 from penstock.runtime.queues import Queue
@@ -51,6 +51,8 @@ class UnitState(NamedTuple):
     """Whether a join that it reaches has a window of rows."""
     has_lookups: bool
     """Whether it joins stored tables or constants of groups, whose matches are not known here."""
+    closes: str | None
+    """The operator that closes the windows that wait at its entry, if windows wait there."""
 
     @property
     def has_stored(self) -> bool:
@@ -78,7 +80,9 @@ def unit_state(plan: Plan, queues: Mapping[Edge, Queue], unit: Unit, fitting: in
     by_rows = any(port.window.kind == "rows" for name in joins for port in plan.join(name).ports)
     names = {edge.target for edge in (*unit.entries, *unit.through)}
     size = len(reached) + sum(_has_blocks(plan, name) for name in names)
-    return UnitState(lanes, joins, min(most, fitting), fitting, size, _only_output(plan, unit), by_rows, lookups)
+    closes = next((edge.target for edge in entries if isinstance(plan.steps[edge.target], Close)), None)
+    output = _only_output(plan, unit)
+    return UnitState(lanes, joins, min(most, fitting), fitting, size, output, by_rows, lookups, closes)
 
 
 def _has_blocks(plan: Plan, name: str) -> bool:
