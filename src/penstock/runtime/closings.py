@@ -25,6 +25,7 @@ from penstock.runtime.query_state import QueryState
 from penstock.runtime.rows.resident import ResidentRows
 from penstock.runtime.state import RuntimeState
 from penstock.runtime.stream_log import StreamLog
+from penstock.runtime.work import pane_keys
 
 SIZE, FROM, UNTIL = "__size", "__from", "__until"
 """Columns of a closed window: its size, and its first and last time as results show them."""
@@ -53,9 +54,12 @@ class Windows(NamedTuple):
     size: int
 
 
-def close_windows(state: RuntimeState, now_us: int) -> bool:
-    """Put the windows that have closed into the queues of the operators that compute their results."""
-    some = False
+def close_windows(state: RuntimeState, now_us: int) -> list[Edge]:
+    """Put the windows that have closed into the queues of the operators that compute their results.
+
+    Return these queues.
+    """
+    found = []
     for edge, step in _closing(state):
         aggregate = state.plan.steps[edge.source]
         assert isinstance(aggregate, Aggregate)
@@ -74,19 +78,19 @@ def close_windows(state: RuntimeState, now_us: int) -> bool:
         state.closed[edge.target] = last
         state.changed_panes.add(edge.target)
         closed = [
-            found
+            windows
             for series in series_of(state, edge.target, step)
-            for found in windows_between(panes, series, before, last)
+            for windows in windows_between(panes, series, before, last)
         ]
         if watermark > log.lasting_watermark and aggregate.by == "range" and closed:
-            log.refuse_before(max(int(found.starts.max()) + found.size for found in closed))
-        tables = [_closed_rows(step, aggregate.by, found, log) for found in closed]
+            log.refuse_before(max(int(windows.starts.max()) + windows.size for windows in closed))
+        tables = [_closed_rows(step, aggregate.by, windows, log) for windows in closed]
         if tables:
             rows = pa.concat_tables(tables).sort_by([(TIME, "ascending"), (seq(0), "ascending")])
             state.queues[edge].put(state.chunk(edge.source, ResidentRows(rows)))
             state.changed.add(edge)
-            some = True
-    return some
+            found.append(edge)
+    return found
 
 
 def _closing(state: RuntimeState) -> Iterator[tuple[Edge, Close]]:
@@ -271,6 +275,16 @@ def panes_of_windows(closed: pa.Table, by_block: Mapping[int, Panes]) -> pa.Tabl
                 _consists_of(closed, panes, tag, last, ends),
             ]
     return pa.concat_tables(parts)
+
+
+def windows_and_parts(state: RuntimeState, edge: Edge) -> tuple[int, int]:
+    """Return how many windows wait in a queue, and about how many partial aggregates they are merged from."""
+    log = state.panes[edge.source]
+    waiting = [chunk.table for chunk in state.queues[edge].chunks]
+    needed = [panes_of_windows(table, log.by_block) for table in waiting]
+    different = len(np.unique(np.concatenate([pane_keys(each, PANE) for each in needed])))
+    kept = sum(len(panes.panes) for panes in log.by_block.values())
+    return sum(table.num_rows for table in waiting), round(different * log.rows / max(kept, 1))
 
 
 def _consists_of(closed: pa.Table, panes: Panes, tag: int, first: Micros, end: Micros) -> pa.Table:

@@ -276,14 +276,22 @@ class Engine:
 
         Return whether there were some.
         """
-        some = closings.close_windows(self.state, now_us)
+        some = self._close_windows(now_us)
         for name, step in derived_streams.derived_in_order(self.state):
             arrived = derived_streams.take_ordered(self.state, name, step)
             if arrived is not None:
                 self.recorder.admitted(name, self.admit(name, arrived, chunk_rows))
                 some = True
-            some = closings.close_windows(self.state, now_us) or some
+            some = self._close_windows(now_us) or some
         return some
+
+    def _close_windows(self, now_us: int) -> bool:
+        """Close windows, and find out what the first ones of each operator cost: policies weigh them by that."""
+        closed = closings.close_windows(self.state, now_us)
+        for edge in closed:
+            if edge.target not in self.costs.window_parts:
+                self.costs.closed(edge.target, *closings.windows_and_parts(self.state, edge))
+        return bool(closed)
 
     def set_silent(self, stream: str, since_us: int | None) -> None:
         """Let a stream that has been silent since then hold nothing back; None: it has sent again."""
