@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import penstock.spark as ps
 from penstock.policies import POLICIES
 from penstock.runtime import job_panes
+from penstock.spark import aggregation
 from tests.oracle.aggregate_generator import aggregate_cases, groups_of_50
 from tests.oracle.aggregate_model import AggregateSpec
 from tests.oracle.aggregates import difference, expected_aggregates
@@ -63,6 +64,7 @@ def check_random(case, policy, chunk_rows, rows, in_flight, folder, spark):
     with (
         patch.object(job_panes, "RESIDENT_BYTES", small),
         patch.object(job_panes, "SEGMENT_BYTES", small),
+        patch.object(aggregation, "SINGLE_ROWS", 100_000 if in_flight == 1 else 5),
         any_blocks(Random(chunk_rows)),
     ):
         assert_right(case, folder, spark, policy=policy, chunk_rows=chunk_rows)

@@ -94,3 +94,14 @@ def stamped(table: pa.Table, sequence: Micros, times: Micros, arrivals: Micros) 
     for name, values in ((seq(0), sequence), (TIME, times), (ARRIVAL, arrivals)):
         table = table.append_column(name, pa.array(values, pa.int64()))
     return table
+
+
+def counted_from(firsts: Micros, counts: Micros) -> Micros:
+    """Return the numbers that follow each of some numbers, as many as its count, one after the other.
+
+    >>> counted_from(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    found: Micros = np.repeat(firsts, counts) + np.arange(len(before)) - before
+    return found

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penstock.language.statements import QueryDef, WindowDef
 from penstock.network import Edge
-from penstock.plan.columns import Micros, numbers
+from penstock.plan.columns import Micros, counted_from, numbers
 from penstock.plan.reach import own_operators
 from penstock.plan.steps import ARRIVAL, BLOCK, MEMBER, PANE, POSITION, TIME, VARIANT, Aggregate, Close, seq
 from penstock.runtime.chunk import Chunk
@@ -201,28 +201,17 @@ def windows_between(panes: Panes, series: Series, after: int | None, until: int)
     counts = np.maximum(high - low + 1, 0)
     if not counts.any():
         return
-    starts = _counted_from(low, counts) * slide
+    starts = counted_from(low, counts) * slide
     with_rows = Panes(np.repeat(whose, counts), starts).distinct()
     # Each window, for every member of its variant
     first = np.searchsorted(series.variants, with_rows.variants)
     times = np.searchsorted(series.variants, with_rows.variants, side="right") - first
-    at = _counted_from(first, times)
+    at = counted_from(first, times)
     starts = np.repeat(with_rows.panes, times)
     seen = (starts >= series.first[at]) & (starts < series.end[at])
     if seen.any():
         at = at[seen]
         yield Windows(series.members[at], series.variants[at], starts[seen], size)
-
-
-def _counted_from(firsts: Micros, counts: Micros) -> Micros:
-    """Return the numbers that follow each of some numbers, as many as its count, one after the other.
-
-    >>> _counted_from(np.array([10, 20]), np.array([3, 2])).tolist()
-    [10, 11, 12, 20, 21]
-    """
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    found: Micros = np.repeat(firsts, counts) + np.arange(len(before)) - before
-    return found
 
 
 def _closed_rows(step: Close, by: Literal["rows", "range"], windows: Windows, log: StreamLog) -> pa.Table:
@@ -295,7 +284,7 @@ def _consists_of(closed: pa.Table, panes: Panes, tag: int, first: Micros, end: M
     base = variants * len(every)
     low = np.searchsorted(keys, base + np.searchsorted(every, first))
     counts = np.searchsorted(keys, base + np.searchsorted(every, end)) - low
-    places = _counted_from(low, counts)
+    places = counted_from(low, counts)
     rows = closed.take(pa.array(np.repeat(np.arange(len(first)), counts))).drop_columns([SIZE])
     rows = rows.append_column(PANE, pa.array(every[keys[places] % len(every)], pa.int64()))
     return rows.append_column(BLOCK, pa.array(np.full(len(places), tag), pa.int64()))

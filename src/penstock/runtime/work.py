@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.network import Edge
-from penstock.plan.columns import Micros, numbers
+from penstock.plan.columns import Micros, counted_from, numbers
 from penstock.plan.plan import Plan
-from penstock.plan.steps import BLOCK, PANE, TIME, Columns
+from penstock.plan.steps import BLOCK, PANE, TIME, VARIANT, Columns
 from penstock.runtime.result_limits import Limit
 from penstock.runtime.rows.job_input import BothSides, InputRows, WindowRows
 from penstock.runtime.rows.stored import StoredRows
@@ -36,6 +36,26 @@ class ClosingPanes:
     def num_rows(self) -> int:
         """How many partial aggregates there are."""
         return int(self.rows.num_rows) + sum(each.rows for each in self.stored)
+
+    def joined(self) -> pa.Table:
+        """Return resident partial aggregates, each once for every window that it is in, with columns of both."""
+        same = [(TIME, PANE), (BLOCK, BLOCK)]
+        same += [(VARIANT, VARIANT)] if VARIANT in self.rows.column_names else []
+        keys = pane_keys(self.rows, TIME)
+        order = np.argsort(keys, kind="stable")
+        wanted = pane_keys(self.windows, PANE)
+        low = np.searchsorted(keys, wanted, sorter=order)
+        counts = np.searchsorted(keys, wanted, side="right", sorter=order) - low
+        whose = np.repeat(np.arange(len(wanted)), counts)
+        which = order[counted_from(low, counts)]
+        pairs = [(numbers(self.rows, part)[which], numbers(self.windows, window)[whose]) for part, window in same]
+        equal = np.logical_and.reduce([part == window for part, window in pairs])
+        found = self.windows.take(pa.array(whose[equal]))
+        parts = self.rows.take(pa.array(which[equal]))
+        for name in parts.column_names:
+            if name not in found.column_names:
+                found = found.append_column(name, parts.column(name))
+        return found
 
     @cached_property
     def most_rows(self) -> int:

@@ -73,13 +73,12 @@ class Aggregation:
         block = quoted(step.block_column) if step.block_column else f"{self._work.plan.block_of(name)}L"
         made = (
             rows.selectExpr("*", *columns, f"{at} - pmod({at}, {size}) AS {PANE}")
-            .groupBy(*keys, PANE)
+            .groupBy(*keys, F.expr(f"{PANE} AS {TIME}"))
             .agg(
                 F.expr(_FIRST_ARRIVAL),
                 F.expr(f"first({block}) AS {BLOCK}"),
                 *(F.expr(named(part.made, part.name)) for part in parts),
             )
-            .withColumnRenamed(PANE, TIME)
         )
         has_blocks = block != "0L"
         if has_blocks:
@@ -98,10 +97,15 @@ class Aggregation:
         both = made.unionByName(older, allowMissingColumns=True)
         return both.coalesce(1) if self._is_small and older_rows.num_rows <= SINGLE_ROWS else both
 
-    def closed(self, name: str, step: Close) -> DataFrame:
+    def closed(self, name: str) -> DataFrame:
         """Return the groups of the windows that close, with their aggregates."""
-        closing = self._work.closing[name]
-        return self._merged(name, step, self._partial_rows(name, step, closing), self._frames.of(closing.windows))
+        step, closing = self._work.plan.steps[name], self._work.closing[name]
+        assert isinstance(step, Close)
+        if not closing.stored and closing.most_rows <= SINGLE_ROWS:  # one task without a join is quicker
+            joined = self._with_parts(name, step, self._frames.of(closing.joined())).coalesce(1)
+        else:
+            joined = self._joined(step, self._partial_rows(name, step, closing), self._frames.of(closing.windows))
+        return self._merged(name, step, joined)
 
     def checked(self, name: str, step: Close, rows: DataFrame) -> DataFrame:
         """Return the groups of no windows: Spark then tells their types."""
@@ -109,39 +113,47 @@ class Aggregation:
         member = "".join(f"CAST(NULL AS INT) AS {each}, " for each in numbers)
         columns = (f"CAST(NULL AS BIGINT) AS {each}" for each in (seq(0), FROM, UNTIL, TIME, ARRIVAL, PANE, BLOCK))
         none = self._frames.spark.sql(f"SELECT {member}{', '.join(columns)} WHERE false")
-        return self._merged(name, step, rows, none)
+        return self._merged(name, step, self._joined(step, rows, none))
 
     def _partial_rows(self, name: str, step: Close, closing: ClosingPanes) -> DataFrame:
         rows = closing.rows
         partitions = 1 + rows.num_rows // PARTITION_ROWS
-        frame = self._frames.of(rows, partitions)
-        types = (each for call in step.calls for each in self._part_types(name, call))
-        missing = [named(f"CAST(NULL AS {kind})", part) for part, kind in types if part not in rows.column_names]
-        frame = frame.selectExpr("*", *missing) if missing else frame
+        frame = self._with_parts(name, step, self._frames.of(rows, partitions))
         if not closing.stored:
             return frame.coalesce(1) if partitions == 1 else frame  # Spark need not shuffle a single partition
         names = sorted({column.name for each in closing.stored for column in each.batch.stream.columns})
         stored = [self._stored(each, [n for n in names if n in each.batch.names]) for each in closing.stored]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), stored, frame)
 
+    def _with_parts(self, name: str, step: Close, rows: DataFrame) -> DataFrame:
+        """Return partial aggregates with all parts; older ones may lack those that newer queries need."""
+        there = set(rows.columns)
+        types = (each for call in step.calls for each in self._part_types(name, call))
+        missing = [named(f"CAST(NULL AS {kind})", part) for part, kind in types if part not in there]
+        return rows.selectExpr("*", *missing) if missing else rows
+
+    def _joined(self, step: Close, rows: DataFrame, windows: DataFrame) -> DataFrame:
+        """Return partial aggregates, each once for every window that consists of it, with the window's columns."""
+        same = f"p.{TIME} = w.{PANE} AND p.{BLOCK} = w.{BLOCK}"
+        same += f" AND p.{VARIANT} = w.{VARIANT}" if step.by_variant else ""
+        both = rows.alias("p").join(F.broadcast(windows).alias("w"), F.expr(same))
+        parts = (f"p.{quoted(column)}" for column in rows.columns if column not in windows.columns)
+        return both.select(*parts, "w.*")
+
     def _stored(self, rows: StoredRows, names: Sequence[str]) -> DataFrame:
         return stored_frame(self._frames.spark, [rows], names).drop(seq(0))
 
-    def _merged(self, name: str, step: Close, rows: DataFrame, windows: DataFrame) -> DataFrame:
+    def _merged(self, name: str, step: Close, joined: DataFrame) -> DataFrame:
+        """Return the aggregates of windows, from partial ones that were joined with them."""
         below = self._below(name)
         every = [self._kept(below, call) for call in step.calls]
         keys = [quoted(key.name) for key in step.keys if not key.is_variant]
         member = [MEMBER] if step.group else []
-        same = f"p.{TIME} = w.{PANE} AND p.{BLOCK} = w.{BLOCK}" + (
-            f" AND p.{VARIANT} = w.{VARIANT}" if step.by_variant else ""
-        )
-        times = [f"min(w.{each}) AS {each}" for each in (FROM, UNTIL, TIME, ARRIVAL)]
+        times = [f"min({each}) AS {each}" for each in (FROM, UNTIL, TIME, ARRIVAL)]
         parts = [named(part.merged, part.name) for each in every for part in each.parts]
         results = [named(each.result, call.name) for call, each in zip(step.calls, every, strict=True)]
         shown = [f"timestamp_micros({FROM}) AS {WINDOW_START}", f"timestamp_micros({UNTIL}) AS {WINDOW_END}"]
-        joined = rows.alias("p").join(F.broadcast(windows).alias("w"), F.expr(same))
-        groups = [*(f"p.{key}" for key in keys), *(f"w.{each}" for each in (*member, seq(0)))]
-        grouped = joined.groupBy(*groups).agg(*map(F.expr, [*times, *parts]))
+        grouped = joined.groupBy(*keys, *member, seq(0)).agg(*map(F.expr, [*times, *parts]))
         return grouped.selectExpr(*keys, *results, *shown, *member, TIME, ARRIVAL, seq(0))
 
     # Types --------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ class JobBuilder:
         roots = self._work.plan.roots
         for edge, taken in self._work.takes.items():
             closing = self._work.closing.get(edge.target)
-            rows = self._entry(edge, taken) if closing is None else Rows(self._frames.of(closing.windows))
+            rows = self._entry(edge, taken) if closing is None else Rows(self._aggregation.closed(edge.target))
             self._arriving[edge.target, edge.port].append(rows)
             self._entry_rows[edge.target, edge.port] += (closing or taken).num_rows
         leaving: dict[str, Rows] = {}
@@ -280,7 +280,7 @@ class JobBuilder:
             return Rows(self._aggregation.partial(name, step, inputs[0].made))
         if isinstance(step, Close):
             if name in self._work.closing:
-                return Rows(self._aggregation.closed(name, step))
+                return inputs[0]
             return Rows(self._aggregation.checked(name, step, inputs[0].made))
         onward = self._work.plan.network.out_edges.get(name, ())
         is_timed = any(isinstance(self._work.plan.steps[edge.target], Order) for edge in onward)
