@@ -27,6 +27,8 @@ FIRST = [
     "tests/spark/test_class_archive.py",
     "tests/spark/test_steady.py",
     "tests/storage/test_stopping.py",
+    "tests/storage/test_sources_go_on.py",
+    "tests/storage/test_killed.py",
     "tests/spark/test_elsewhere.py",
     "tests/cli/test_run.py",
 ]

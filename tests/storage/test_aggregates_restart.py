@@ -49,7 +49,7 @@ def test_groups_of_fifty_go_on():
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=aggregate_cases(max_rows=40, variants=2), seed=st.integers(0, 2**32), policy=POLICY)
 def test_aggregates_do_not_depend_on_deaths_tried_often(case, seed, policy):
     check(case, seed, policy)

@@ -52,7 +52,7 @@ def test_derived_streams_do_not_depend_on_deaths(case, seed, policy):
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=derived_cases(max_rows=40, variants=2), seed=st.integers(0, 2**32), policy=POLICY)
 def test_derived_streams_do_not_depend_on_deaths_tried_often(case, seed, policy):
     check(case, seed, policy)
