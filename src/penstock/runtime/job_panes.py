@@ -61,7 +61,7 @@ def store_panes(state: RuntimeState, writer: SegmentWriter, memory: int | None =
     if memory is not None:
         half = memory // (2 * _SHARE_OF_LIMIT * max(len(state.panes), 1))
         resident, together = min(resident, half), min(together, half)
-    busy = {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
+    busy = _busy(state)
     for name, log in state.panes.items():
         if log.resident_bytes <= resident + together:
             continue
@@ -86,7 +86,7 @@ def older_panes(
     that it takes. So a row is merged as often as the logarithm of their number, and few chunks remain.
     """
     found = {}
-    busy = {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
+    busy = _busy(state)
     for name in {edge.target for edge in (*taken, *through)}:
         log = state.panes.get(name)
         if log is None or not isinstance(state.plan.steps[name], Aggregate) or len(log.chunks) < MOST_CHUNKS:
@@ -102,6 +102,11 @@ def older_panes(
         if len(chunks) > 1:
             found[name] = tuple(reversed(chunks))
     return found
+
+
+def _busy(state: RuntimeState) -> set[int]:
+    """Return the numbers of the chunks that jobs in flight merge."""
+    return {chunk.number for job in state.in_flight for chunks in job.merged.values() for chunk in chunks}
 
 
 def rows_of_chunks(chunks: Iterable[Chunk]) -> pa.Table:
