@@ -18,7 +18,7 @@ from penstock.runtime.rows.written import WriteTarget, WrittenResults
 from penstock.shedding.drop_box import Boxes
 
 _SPREAD = np.int64(-7046029254386353131)
-"""Beginnings times this number, plus sizes of blocks, are different numbers."""
+"""Beginnings times this number, plus sizes of blocks, are hardly ever the same. `joined` checks that."""
 PARTITION_ROWS = 50_000
 """Rows of a window that one task reads."""
 
